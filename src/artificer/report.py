@@ -51,23 +51,28 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
     or a newer release is stricter than the one that accepted it.
     """
     artifacts = {}
-    sources = {}
+    payloads = {}
     for ref in deliverable.artifacts:
         if is_build_tool(ref.tool):
             continue  # builds have their own views
         try:
             payload = read_payload(ref, blobs.get(ref.payload), state.ticks)
             artifacts[ref.kind, ref.id] = catalog.load(ref.tool, payload)
-            sources[ref.kind, ref.id] = catalog.source_note_of(ref.tool, payload)
+            payloads[ref.kind, ref.id] = (ref.tool, payload)
         except (ArtificerError, ValueError) as error:
             log.warning("the artifact %s:%s cannot be shown: %s", ref.kind, ref.id, error)
-    return Report(
+    report = Report(
         _title(state, deliverable),
         deliverable,
         artifacts,
         _provenance(run_id, state),
         tuple(_attached(state, blobs)),
-        sources,
+    )
+    words = report.language.words
+    return replace(
+        report,
+        sources={key: catalog.source_note_of(*made, words) for key, made in payloads.items()},
+        bound=any(catalog.binding_of(*made) for made in payloads.values()),
     )
 
 

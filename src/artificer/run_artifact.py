@@ -16,6 +16,7 @@ from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import BlobStore
 from artificer.render.export.forms import ArtifactFormat, artifact_bytes
 from artificer.render.export.single import grid_of
+from artificer.render.language import language_of
 from artificer.values.base import Digest, JsonObject, JsonValue
 
 
@@ -37,6 +38,22 @@ class RunArtifact(Struct, frozen=True):
     payload: JsonObject
     rows: tuple[dict[str, JsonValue], ...] = ()
     tool: str = ""
+
+    @property
+    def binding(self) -> JsonObject | None:
+        """The reference to the result that its numbers come from, with its operations.
+
+        None where the model typed them.
+        """
+        return None if is_build_tool(self.tool) else catalog.binding_of(self.tool, self.payload)
+
+    @property
+    def source(self) -> str:
+        """The sentence under it that says where its numbers come from; empty without numbers."""
+        if is_build_tool(self.tool):
+            return ""
+        words = language_of(self.title).words
+        return catalog.source_note_of(self.tool, self.payload, words)
 
     def csv(self) -> str:
         """Return the rows as CSV that a spreadsheet reads as data, never as formulas.

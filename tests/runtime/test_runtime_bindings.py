@@ -174,7 +174,7 @@ class TestPayloadsThatDoNotFollow:
     """Someone who can write everything, chains and digests included, changes a digit."""
 
     async def forged(self, rig: Rig, change: Change) -> list[Unfaithful]:
-        """What is found in the run's records, rewritten consistently with a change."""
+        """The faults of the run's records, rewritten consistently with a change."""
         records: list[Record] = []
         prev = ""
         for record in await rig.journal.read("run"):
@@ -278,7 +278,7 @@ class TestThePage:
         html, markdown = await self.pages(*CALLS)
         note = "Data: disks, call 1: top 2 by bytes, other rows summed as Rest"
         assert note in html and note in markdown
-        assert "The title: words of the model." in html
+        assert html.count("words of the model.") == markdown.count("words of the model.") == 1
 
     async def test_shows_a_value_in_its_sentence_and_its_source_at_the_end(self) -> None:
         html, markdown = await self.pages(*CALLS)
@@ -293,3 +293,51 @@ class TestThePage:
         html, markdown = await self.pages(chart, text="{{artifact:chart:disk}}")
         assert "Numbers typed by the model." in html
         assert "Numbers typed by the model." in markdown
+
+    @pytest.mark.req("binding-apart")
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("1", ""),
+            ("1,", ""),
+            ("-", ""),
+            ("−", ""),
+            ("**1**", ""),
+            ("&#49;", ""),
+            ("1\u200b", ""),
+            ("1 ", ""),
+            ("1\u202f", ""),
+            ("1$", ""),
+            ("", "000"),
+            ("", ",000"),
+            ("", " 000"),
+            ("", "**000**"),
+            ("", "&#48;"),
+            ("", "e6"),
+            ("", "k"),
+            ("", "²"),
+            ("", "{{artifact:value:total}}"),
+        ],
+    )
+    async def test_nothing_passes_for_a_part_of_a_value(self, before: str, after: str) -> None:
+        text = f"{{{{artifact:chart:disk}}}}\n\nAt {before}{{{{artifact:value:total}}}}{after}"
+        html, markdown = await self.pages(*CALLS, text=text)
+        assert "“7,357.10 B”" in markdown
+        assert "“<span" in html and "</span>”" in html
+
+    @pytest.mark.req("binding-apart")
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("In ", " used."),
+            ("(", ")"),
+            ("**", "**."),
+            ("| ", " |"),
+            ("共", "个。"),
+            ("in 2024, ", ", and"),
+        ],
+    )
+    async def test_a_value_in_a_sentence_is_shown_as_it_is(self, before: str, after: str) -> None:
+        text = f"{{{{artifact:chart:disk}}}}\n\nAt {before}{{{{artifact:value:total}}}}{after}"
+        _, markdown = await self.pages(*CALLS, text=text)
+        assert "7,357.10 B" in markdown and "“" not in markdown

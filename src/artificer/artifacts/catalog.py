@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.artifacts import build_catalog, withdraw
 from artificer.artifacts.binding import bind, offer
-from artificer.artifacts.binding.source_note import source_note
+from artificer.artifacts.binding.source_note import Phrases, source_note
 from artificer.artifacts.fields import controls, text
 from artificer.artifacts.names import is_device
 from artificer.artifacts.placeholder import placeholder
@@ -154,9 +154,15 @@ def load(tool: str, arguments: JsonObject) -> Artifact:
     return artifact
 
 
-def source_note_of(tool: str, arguments: JsonObject) -> str:
+def source_note_of(tool: str, arguments: JsonObject, words: Phrases) -> str:
     """Return the sentence that says where the numbers of stored arguments come from."""
-    return source_note(_payload(tool, arguments) or {})
+    return source_note(_payload(tool, arguments) or {}, words)
+
+
+def binding_of(tool: str, arguments: JsonObject) -> JsonObject | None:
+    """Return the binding of stored arguments, or None where a model typed them."""
+    data = (_payload(tool, arguments) or {}).get("data")
+    return data if isinstance(data, dict) else None
 
 
 def describe(tool: str, artifact: Artifact) -> str:

@@ -144,7 +144,7 @@ def _file(file: TextFile, name: ArtifactName, ui: Language) -> Markup:
 
 
 def _value(_: CitedValue, name: ArtifactName, __: Language) -> Markup:
-    return macro("citation", "value", name)
+    return macro("citation", "value", name, False)
 
 
 _FIGURES: dict[type, Callable[[Any, ArtifactName, Language], Markup]] = {

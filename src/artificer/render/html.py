@@ -76,7 +76,9 @@ class _Body:
         for key in self._report.uncited:
             yield self._artifact(key)
         if values := self._report.values:
-            yield filled("values", values=values)
+            yield filled("values", ui=self._ui, values=values)
+        if self._report.bound:
+            yield macro("parts", "sourced", self._ui, self._ui.say("note_words"))
         if attached := attachments_html(self._report.attached):
             yield attached
 

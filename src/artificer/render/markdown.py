@@ -44,6 +44,8 @@ def to_markdown(report: Report, beside: Mapping[Key, str] = NO_FILES) -> str:
         blocks.append("## Also made")
     blocks += (_artifact(report, report.names[key], beside) for key in report.uncited)
     blocks += _values(report)
+    if report.bound:
+        blocks.append(f"*{escape_markdown(report.language.say('note_words'))}*")
     blocks += attachments_markdown(report.attached)
     blocks.append(_footer(report))
     return "\n\n".join(blocks) + "\n"
@@ -73,7 +75,7 @@ def _passage(report: Report, index: int, beside: Mapping[Key, str]) -> Iterator[
 def _values(report: Report) -> Iterator[str]:
     """Yield where the cited values come from."""
     if report.values:
-        yield "## Values in the text"
+        yield f"## {report.language.say('values')}"
         yield "\n".join(
             f"- {escape_markdown(v.shown)}{f' ({escape_markdown(v.title)})' if v.title else ''}:"
             f" {escape_markdown(v.source)}"
@@ -86,7 +88,8 @@ def _inline(report: Report, citation: Citation) -> str:
         return f"**[unreadable: {code_span(citation.literal)} {escape_markdown(citation.fault)}]**"
     name = report.names.get(citation.key)
     if name and name.shown:
-        return escape_markdown(name.shown)
+        shown = escape_markdown(name.shown)
+        return f"“{shown}”" if citation.glued else shown
     if name:
         return escape_markdown(name.short)
     return f"**[missing: {code_span(':'.join(citation.key))}]**"

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
+from unicodedata import category
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -36,12 +37,14 @@ Key = tuple[MadeKind, str]
 class Citation:
     """One placeholder. ``literal`` is its text in the narrative.
 
-    ``key`` is None for a malformed placeholder, and ``fault`` then names the error.
+    ``key`` is None for a malformed placeholder, and ``fault`` then names the error. ``glued`` says
+    that what stands next to a value could pass for a part of it.
     """
 
     key: Key | None
     literal: str
     fault: str = ""
+    glued: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def _found(narrative: str) -> list[tuple[int, int, Citation]]:
     """Return start, end and meaning of every placeholder, well-formed or not, in order."""
     good, faults = placeholder.scan(narrative)
     found = [
-        (item.start, item.end, Citation((item.kind, item.id), narrative[item.start : item.end]))
+        (item.start, item.end, _citation(narrative, (item.kind, item.id), item.start, item.end))
         for item in good
     ]
     for fault in faults:
@@ -135,6 +138,41 @@ def _found(narrative: str) -> list[tuple[int, int, Citation]]:
             literal = narrative[fault.start : fault.end]
             found.append((fault.start, fault.end, Citation(None, literal, fault.message)))
     return sorted(found, key=lambda item: item[0])
+
+
+def _citation(narrative: str, key: Key, start: int, end: int) -> Citation:
+    before, after = narrative[max(0, start - 80) : start], narrative[end : end + 80]
+    glued = key[0] == "value" and is_glued(before, after)
+    return Citation(key, narrative[start:end], glued=glued)
+
+
+_MARKUP = re.compile(r"[*_~`\\]")
+_RUN_BEFORE = re.compile(r"[^\s(\[|\"“„«:—]*$")
+_RUN_AFTER = re.compile(r"[^\s)\]|\"”»:;!?—]*")
+_GROUP_BEFORE = re.compile(r"(?<!\d)\d{1,3}\s?$")
+_GROUP_AFTER = re.compile(r"\s?\d{3}(?!\d)")
+
+
+def is_glued(before: str, after: str) -> bool:
+    """Return whether the text around a value could pass for a part of it.
+
+    ``1{value}``, ``-{value}``, ``{value}000``, ``{value}e6`` and ``{value}k`` could, and so could
+    two values without anything between them. What Markdown takes away does not keep them apart.
+    """
+    before, after = _MARKUP.sub("", before), _MARKUP.sub("", after)
+    near, far = before[-1:], after[:1]
+    if _GROUP_BEFORE.search(before) or _GROUP_AFTER.match(after):
+        return True
+    if category(near or " ") in ("Pd", "Sm", "Cf") and near != "—" and "|" not in near:
+        return True
+    if near in (".", ",", "'", "’") or far in ("'", "’") or (far.isascii() and far.isalpha()):
+        return True
+    runs = (_RUN_BEFORE.search(before), _RUN_AFTER.match(after))
+    return any(_numeric(character) for run in runs if run for character in run[0])
+
+
+def _numeric(character: str) -> bool:
+    return character in "&{}" or category(character)[0] == "N" or category(character) == "Cf"
 
 
 @cache

@@ -94,7 +94,8 @@ class Report:
     ``artifacts`` holds the payload of each artifact by kind and id. A cited artifact that is not
     in it is marked as missing at its citation. ``attached`` are the images, sounds and files of the
     run's conversation. ``sources`` are the sentences about where numbers come from, ``made`` the
-    page beside it on how it was made.
+    page beside it on how it was made. ``bound`` says that some numbers come from results, so that
+    the page says which words do not.
     """
 
     title: str
@@ -104,6 +105,7 @@ class Report:
     attached: tuple[ShownAttachment, ...] = ()
     sources: Mapping[Key, str] = field(default_factory=dict)
     made: str = ""
+    bound: bool = False
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:

@@ -51,6 +51,14 @@ def _read(calls: Sequence[ToolUseBlock], state: RunState, blobs: BlobStore) -> d
     return found
 
 
+def binding_in(verdict: Verdict) -> tuple[str, str] | None:
+    """Return the artifact of a call that was let through, and the label of what it is bound to."""
+    if verdict.verdict not in _RUNS or not offer.is_bindable(verdict.tool):
+        return None
+    found = _of(verdict, "")
+    return (found.artifact, found.label) if found.label else None
+
+
 class Unfaithful(NamedTuple):
     """An artifact that does not follow from the data it says it is bound to.
 
@@ -83,8 +91,8 @@ def unfaithful(state: RunState, event: ev.Event, blobs: BlobStore) -> Iterator[U
     elif isinstance(event, ev.ToolReturned) and event.artifact is not None:
         pending = next((p.call_id for p in state.pending if p.n == event.intent), None)
         judged = next((c.verdict for c in state.calls if c.id == pending), None)
-        given = judged.arguments if judged else None
-        if given is not None and event.artifact.payload == digest_of(given.encode()):
+        arguments = judged.arguments if judged else None
+        if arguments is not None and event.artifact.payload == digest_of(arguments.encode()):
             return
         if judged is not None and _is_bound(state, judged):
             yield _of(judged, "is not what its binding gave")

@@ -24,6 +24,7 @@ from artificer.core.record import EventLine, Line
 from artificer.core.repeats import repeated_calls
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import Question
+from artificer.runtime.bindings import binding_in
 from artificer.runtime.explain_build import next_of_build, why_building
 from artificer.runtime.load import Loaded
 from artificer.runtime.turns import turns_of
@@ -44,7 +45,10 @@ class Refusal(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands."""
+    """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands.
+
+    ``bound`` are the artifacts that take their numbers from a result, with its label.
+    """
 
     run: str
     kind: str
@@ -61,6 +65,7 @@ class Explanation(Struct, frozen=True):
     cost_micros: int | None
     origin: ev.Origin | None
     next: tuple[str, ...]
+    bound: dict[str, str]
 
 
 _REASONS: dict[FinishReason, str] = {
@@ -108,7 +113,14 @@ def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
         cost_micros=state.cost_micros,
         origin=_origin(loaded.lines),
         next=tuple(_next(loaded, below)),
+        bound=dict(_bound(loaded.lines)),
     )
+
+
+def _bound(lines: Sequence[Line]) -> Iterator[tuple[str, str]]:
+    for event in map(_event, lines):
+        if isinstance(event, ev.CallsJudged):
+            yield from (found for found in map(binding_in, event.verdicts) if found)
 
 
 def _why(state: RunState, lines: Sequence[Line]) -> str:

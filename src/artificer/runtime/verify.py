@@ -53,25 +53,12 @@ class Position(Protocol):
         """The hash over all of them."""
 
 
-class UnfaithfulArtifact(Struct):
-    """An artifact of a run that does not follow from the data of the call ``label``.
-
-    ``pointer`` is the place of the binding in its payload.
-    """
-
-    run: str
-    record: int
-    artifact: str
-    pointer: str
-    label: str
-    why: str
-
-
 class Verification(Struct):
     """The result of a verification: what was checked, and what is wrong.
 
     ``heads`` and ``world`` can be kept elsewhere; ``against`` is what became of those that were.
-    ``bindings`` are the artifacts that do not follow from their data, which ``problems`` name too.
+    ``bindings`` are the artifacts that do not follow from their data, which ``problems`` name too:
+    each with its run, its record, the pointer of its binding and the label of its data.
     """
 
     runs: int = 0
@@ -80,7 +67,7 @@ class Verification(Struct):
     heads: dict[str, Head] = field(default_factory=dict)
     world: Head | None = None
     against: list[Compared] = field(default_factory=list)
-    bindings: list[UnfaithfulArtifact] = field(default_factory=list)
+    bindings: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -180,9 +167,7 @@ def _check_bindings(run: str, lines: list[Line], blobs: BlobStore, result: Verif
     try:
         for seq, found in unfaithful_lines(lines, blobs):
             result.problems.append(f"Run {run}, record {seq}: {found.said()}.")
-            result.bindings.append(
-                UnfaithfulArtifact(run, seq, found.artifact, found.pointer, found.label, found.why)
-            )
+            result.bindings.append({"run": run, "record": seq, **found._asdict()})
     except UNREDUCED:
         result.problems.append(
             f"Run {run}: its bindings cannot be checked: `artificer replay {run}` says why."

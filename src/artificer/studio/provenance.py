@@ -17,6 +17,7 @@ from artificer.core import events as ev
 from artificer.core.intents import CallTool
 from artificer.core.record import EventLine, Line
 from artificer.core.sources import CallSource
+from artificer.render.language import language_of
 from artificer.values.base import JsonObject
 from artificer.values.blocks import TextBlock
 from artificer.values.text import clip
@@ -139,7 +140,8 @@ def traces(lines: Sequence[Line], sources: Sequence[CallSource]) -> Traces:
 def artifact_trace(found: Traces, ref: ArtifactRef, payload: JsonObject) -> ArtifactTrace:
     """Return where an artifact comes from."""
     label = cited_label(payload) or ""
-    sentence = "" if is_build_tool(ref.tool) else catalog.source_note_of(ref.tool, payload)
+    words = language_of(ref.title).words
+    sentence = "" if is_build_tool(ref.tool) else catalog.source_note_of(ref.tool, payload, words)
     made = found.calls.get(found.made.get((ref.kind, ref.id), ""))
     return ArtifactTrace(ref, sentence, label, made, found.of_label(label))
 

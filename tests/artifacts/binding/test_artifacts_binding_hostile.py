@@ -18,6 +18,7 @@ from artificer.artifacts.binding.source_note import source_note, word
 from artificer.artifacts.binding.sources import Sources
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
+from artificer.render.language import language
 from artificer.values.canon import canonical
 from artificer.values.tokens import USUAL_BYTES_A_TOKEN
 
@@ -189,7 +190,7 @@ def test_a_note_quotes_what_the_model_called_a_column() -> None:
         "version": 1,
         "digest": "sha256:" + "a" * 64,
     }
-    note = source_note({"id": "x", "labels": [], "series": [], "data": data})
+    note = source_note({"id": "x", "labels": [], "series": [], "data": data}, language("en").words)
     assert "column v shown as “Facts, unaltered”" in note and "call 1, unaltered" not in note
 
 
@@ -282,3 +283,41 @@ class TestMissingValues:
         top = {"n": 1, "other": "Rest"}
         said = worked_out({**BAR, "top": top}, rows("1", "2", '"n/a"'))
         assert "/data/top/other" in said
+
+
+class TestTheNote:
+    """Whatever a reader cannot see in the figure itself is in the sentence under it."""
+
+    def note(self, data: Any, tool: str = "create_pie_chart", tag: str = "en") -> str:
+        source = (
+            '{"r":[{"n":"a","v":1,"net":{"sum":2},"gross":{"sum":3}}],"old":[{"n":"a","v":9}],'
+            '"cells":[["a",4,5]]}'
+        )
+        made = worked_out(data, source, tool)
+        assert isinstance(made, dict), made
+        return source_note(made, language(tag).words)
+
+    def test_names_the_columns_of_a_figure_that_does_not(self) -> None:
+        assert "unaltered: v by n, at /r (sha256:" in self.note(BAR)
+
+    def test_tells_places_of_one_result_apart(self) -> None:
+        assert "at /old" in self.note({**BAR, "rows": "/old"})
+
+    def test_tells_columns_apart_whose_last_steps_are_equal(self) -> None:
+        notes = [self.note({**BAR, "values": [f"/{c}/sum"]}) for c in ("net", "gross")]
+        assert "column /net/sum shown as “sum”" in notes[0]
+        assert "column /gross/sum shown as “sum”" in notes[1]
+
+    def test_says_that_the_model_named_the_columns(self) -> None:
+        named = {"rows": "/cells", "columns": ["n", "profit", "loss"], "values": ["profit"]}
+        note = self.note({**BAR, **named})
+        assert "columns named by the model: “n”, “profit”, “loss”" in note
+        assert "unaltered" not in note
+
+    def test_speaks_the_language_of_the_page(self) -> None:
+        note = self.note({**BAR, "top": {"n": 1, "by": "v"}}, tag="de")
+        assert note.startswith("Daten: t, Aufruf 1: die größten 1 nach v; v nach n, unter /r")
+
+    def test_of_a_value_that_nothing_bound_says_that_it_was_typed(self) -> None:
+        note = source_note({"id": "x", "value": "5", "shown": "5"}, language("en").words)
+        assert note == "Numbers typed by the model."

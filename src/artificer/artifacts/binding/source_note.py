@@ -7,16 +7,14 @@ pass for a part of the sentence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from unicodedata import category
 
 from artificer.artifacts.binding.form import CitedData, Data, RowCondition, RowGroup
 from artificer.artifacts.binding.numbers import decimal_of
+from artificer.artifacts.binding.rows import steps_of
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import clip
-
-TYPED = "Numbers typed by the model."
-"""The sentence of a figure whose numbers do not come from a result."""
 
 _RECORDED = ("version", "digest", "digits")
 _LONGEST = 48
@@ -24,21 +22,17 @@ _MAX_LISTED = 5
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./")
 
 
-def source_note(payload: JsonObject) -> str:
+Phrases = Mapping[str, str]
+"""Phrases by name, with {0} and {1} for what is filled in. A page has those of its language."""
+
+
+def source_note(payload: JsonObject, words: Phrases) -> str:
     """Return the sentence for an artifact's payload; empty for one without numbers."""
     data = payload.get("data")
     if not isinstance(data, dict):
-        return TYPED if any(_numbers(payload)) else ""
-    written = {name: member for name, member in data.items() if name not in _RECORDED}
-    single = "value" in payload and "shown" in payload
-    done = list(_cited(written) if single else _bound(written))
-    if "digits" in data:
-        done.append(f"to {data['digits']} digits")
-    tool, _, number = str(data.get("call", "")).rpartition("#")
-    digest = str(data.get("digest", "")).removeprefix("sha256:")[:12]
-    head = f"Data: {word(tool)}, call {number}"
-    body = f"{head}: {'; '.join(done)}" if done else f"{head}, unaltered"
-    return f"{body} (sha256:{digest}…).{_words_of_the_model(payload)}"
+        typed = any(_numbers(payload)) or "shown" in payload
+        return words["note_typed"] if typed else ""
+    return _Note(payload, data, words).sentence()
 
 
 def is_bound(payload: JsonObject) -> bool:
@@ -57,52 +51,112 @@ def word(name: str) -> str:
     return f"“{clip(seen, _LONGEST)}”"
 
 
-def _bound(written: JsonObject) -> Iterator[str]:
-    """Yield what was done to the rows, in the order in which it was done."""
-    data = Data.from_json(written)
-    yield from _conditions(data.where)
-    if data.group:
-        yield _group(data.group)
-    if data.sort:
-        keys = (word(k.by) + (", descending" if k.descending else "") for k in data.sort)
-        yield f"sorted by {' and '.join(keys)}"
-    if data.top:
-        by = f" by {word(data.top.by)}" if data.top.by else ""
-        other = f", other rows summed as {word(data.top.other)}" if data.top.other else ""
-        yield f"top {data.top.n}{by}{other}"
-    if data.round is not None:
-        yield f"rounded to {_decimals(data.round)}"
-    for pick in data.values:
-        if pick.name and pick.name != pick.column:
-            yield f"column {word(pick.column)} shown as {_quoted(pick.name)}"
+class _Note:
+    """The sentence about one binding, in the words of one language."""
 
+    def __init__(self, payload: JsonObject, data: JsonObject, words: Phrases) -> None:
+        self._payload, self._data, self._words = payload, data, words
 
-def _cited(written: JsonObject) -> Iterator[str]:
-    data = CitedData.from_json(written)
-    if data.at is not None:
-        yield f"the value at {word(data.at)}" if data.at else "the whole result"
-    else:
-        of = f" of {word(data.column)}" if data.column else " of rows"
-        yield f"{data.calculate}{of}"
-        yield from _conditions(data.where)
-    if data.round is not None:
-        yield f"rounded to {_decimals(data.round)}"
+    def _say(self, name: str, *values: object) -> str:
+        return self._words[f"note_{name}"].format(*values)
 
+    def sentence(self) -> str:
+        data = self._data
+        written = {name: member for name, member in data.items() if name not in _RECORDED}
+        if "value" in self._payload and "shown" in self._payload:
+            done, seen = list(self._cited(CitedData.from_json(written))), ""
+        else:
+            binding = Data.from_json(written)
+            done, seen = list(self._operations(binding)), self._seen(binding)
+        if "digits" in data:
+            done.append(self._say("digits", data["digits"]))
+        tool, _, number = str(data.get("call", "")).rpartition("#")
+        digest = str(data.get("digest", "")).removeprefix("sha256:")[:12]
+        head = self._say("data", word(tool), number)
+        if not done:
+            head += f", {self._words['note_unaltered']}"
+        parts = "; ".join(filter(None, (*done, seen)))
+        return f"{head}{f': {parts}' if parts else ''} (sha256:{digest}…)."
 
-def _conditions(conditions: tuple[RowCondition, ...]) -> Iterator[str]:
-    if conditions:
-        yield f"rows where {' and '.join(map(_condition, conditions))}"
+    def _operations(self, data: Data) -> Iterator[str]:
+        """Yield what was done to the rows, in the order in which it was done."""
+        if data.columns:
+            yield self._say("columns", self._listed([_quoted(name) for name in data.columns]))
+        yield from self._conditions(data.where)
+        if data.group:
+            yield self._group(data.group)
+        if data.sort:
+            keys = [
+                self._say("descending", word(k.by)) if k.descending else word(k.by)
+                for k in data.sort
+            ]
+            yield self._say("sort", f" {self._words['note_and']} ".join(keys))
+        if data.top:
+            by = data.top.by
+            top = self._say("top_by", data.top.n, word(by)) if by else self._say("top", data.top.n)
+            yield self._say("other", top, word(data.top.other)) if data.top.other else top
+        if data.round is not None:
+            yield self._say("round", data.round)
+        for pick in data.values:
+            if (shown := pick.name or _last_step(pick.column)) and shown != pick.column:
+                yield self._say("shown", word(pick.column), _quoted(shown))
 
+    def _seen(self, data: Data) -> str:
+        """Return which rows and columns are shown: a chart may not name its columns."""
+        columns = self._listed([word(pick.column) for pick in data.values])
+        if self._payload.get("kind") == "table":
+            columns = ""
+        elif columns and data.label:
+            columns = self._say("by", columns, word(data.label))
+        place = self._say("at", word(data.rows)) if data.rows else ""
+        return ", ".join(filter(None, (columns, place)))
 
-def _condition(condition: RowCondition) -> str:
-    column = word(condition.column)
-    if condition.op in ("empty", "not empty"):
-        return f"{column} is {condition.op}"
-    if condition.op == "in":
-        shown = [_value(value) for value in condition.values[:_MAX_LISTED]]
-        left = len(condition.values) - len(shown)
-        return f"{column} is one of {', '.join(shown)}" + (f" and {left} more" if left else "")
-    return f"{column} {condition.op} {_value(condition.value)}"
+    def _cited(self, data: CitedData) -> Iterator[str]:
+        if data.at is not None:
+            yield self._say("value", word(data.at)) if data.at else self._words["note_whole"]
+        else:
+            made = self._calculated(data.calculate or "", data.column)
+            yield f"{made}, {self._say('at', word(data.rows))}" if data.rows else made
+            if data.columns:
+                yield self._say("columns", self._listed([_quoted(name) for name in data.columns]))
+            yield from self._conditions(data.where)
+        if data.round is not None:
+            yield self._say("round", data.round)
+
+    def _listed(self, shown: list[str]) -> str:
+        text, left = ", ".join(shown[:_MAX_LISTED]), len(shown) - _MAX_LISTED
+        return self._say("more", text, left) if left > 0 else text
+
+    def _conditions(self, conditions: tuple[RowCondition, ...]) -> Iterator[str]:
+        if conditions:
+            joined = f" {self._words['note_and']} ".join(map(self._condition, conditions))
+            yield self._say("where", joined)
+
+    def _condition(self, condition: RowCondition) -> str:
+        column = word(condition.column)
+        if condition.op in ("empty", "not empty"):
+            return self._say(condition.op.replace(" ", "_"), column)
+        if condition.op == "in":
+            return self._say("in", column, self._listed([*map(_value, condition.values)]))
+        if condition.op == "contains":
+            return self._say("contains", column, _value(condition.value))
+        return f"{column} {condition.op} {_value(condition.value)}"
+
+    def _group(self, group: RowGroup) -> str:
+        numbers = ", ".join(
+            self._say("as", self._calculated(a.calculate, a.column), _quoted(a.name))
+            if a.name and a.name != a.column
+            else self._calculated(a.calculate, a.column)
+            for a in group.values
+        )
+        by = word(group.by)
+        if group.date:
+            return self._say("group_date", by, self._words[f"note_{group.date}"], numbers)
+        return self._say("group", by, numbers)
+
+    def _calculated(self, calculation: str, column: str) -> str:
+        of = word(column) if column else self._words["note_rows"]
+        return self._say(calculation, of) if calculation else of
 
 
 def _value(value: JsonValue) -> str:
@@ -116,48 +170,9 @@ def _quoted(text: str) -> str:
     return shown if shown.startswith("“") else f"“{shown}”"
 
 
-def _group(group: RowGroup) -> str:
-    numbers = ", ".join(
-        f"{a.calculate} of {word(a.column) if a.column else 'rows'}"
-        + (f" as {_quoted(a.name)}" if a.name and a.name != a.column else "")
-        for a in group.values
-    )
-    each = f" ({group.date})" if group.date else ""
-    return f"grouped by {word(group.by)}{each}: {numbers}"
-
-
-def _decimals(digits: int) -> str:
-    return f"{digits} decimal{'' if digits == 1 else 's'}"
-
-
-_TYPED = {
-    "title": "title",
-    "label_title": "axis titles",
-    "value_title": "axis titles",
-    "x_title": "axis titles",
-    "y_title": "axis titles",
-    "line_title": "axis titles",
-    "column_title": "axis titles",
-    "row_title": "axis titles",
-    "unit": "unit",
-    "x_unit": "unit",
-    "y_unit": "unit",
-    "references": "reference lines",
-    "source": "source",
-}
-"""The members of a bound artifact that the model wrote, in words for a reader."""
-
-
-def _words_of_the_model(payload: JsonObject) -> str:
-    """Return a sentence about what a reader may take for data and is not."""
-    form = payload.get("format")
-    unit = isinstance(form, dict) and (form.get("prefix") or form.get("suffix"))
-    found = dict.fromkeys(word for member, word in _TYPED.items() if payload.get(member))
-    if unit:
-        found["unit"] = None
-    *others, last = found or ("",)
-    named = f"{', '.join(others)} and {last}" if others else last
-    return f" The {named}: words of the model." if named else ""
+def _last_step(column: str) -> str:
+    """Return the name that a column is shown under when it has no other."""
+    return steps_of(column)[-1] if column.startswith("/") else column
 
 
 def _numbers(payload: JsonObject) -> Iterator[bool]:

@@ -45,6 +45,8 @@ def _lines(found: Explanation) -> list[tuple[str, str]]:
     lines += _some("pending", [one_line(what, WIDTH) for what in found.pending])
     lines.append(("calls", joined(*(f"{n} {status}" for status, n in found.answers.items()))))
     lines += _some("refused", [one_line(_refusal(r), WIDTH) for r in found.refused])
+    if found.bound:
+        lines += _some("bound", [f"{made} to {label}" for made, label in found.bound.items()])
     lines.append(("cost", joined(cost(found.cost_micros), tokens(found.usage))))
     return [*lines, *_some("next", list(found.next))]
 

@@ -22,6 +22,7 @@ from artificer.core.intents import (
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.sources import label_in
 from artificer.core.verdict import Verdict
+from artificer.runtime.bindings import binding_in
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.text import clip
 
@@ -190,6 +191,8 @@ def _verdict(verdict: Verdict) -> str:
     rule = f" by {verdict.rule}" if verdict.rule else ""
     problems = "; ".join(f"{p.pointer or 'arguments'}: {p.message}" for p in verdict.problems)
     why = verdict.reason or problems
+    bound = binding_in(verdict)
+    rule += f", {bound[0]} bound to {bound[1]}" if bound else ""
     return f"{verdict.tool}: {verdict.verdict}{rule}" + (f": {one_line(why, 400)}" if why else "")
 
 

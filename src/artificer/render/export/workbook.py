@@ -7,16 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from artificer.artifacts.any_artifact import Artifact
+from artificer.artifacts.binding.source_note import source_note
 from artificer.artifacts.table import Cell
 from artificer.errors import MissingExtraError
 from artificer.plugins import load
 from artificer.render.charts.words import Grid
 from artificer.render.export.single import grid_of
+from artificer.render.language import language_of
 from artificer.render.tables import numeric_columns, shown
 from artificer.render.text import clean
 from artificer.values.base import JsonObject
 
 _WIDEST = 60
+_NOTE_WIDTH = 100
 _NEVER = datetime(1980, 1, 1)  # noqa: DTZ001  # the format has no time zone
 """A workbook says when it was made; the same rows give the same bytes."""
 
@@ -43,13 +46,21 @@ def xlsx_bytes(artifact: Artifact, payload: JsonObject) -> bytes | None:
     """
     rows = grid_of(artifact)
     title = str(getattr(artifact, "title", ""))
-    return None if rows is None else workbook(rows, title)
+    return None if rows is None else workbook(rows, title, _note(payload, title))
 
 
-def workbook(grid: Grid, title: str) -> bytes:
-    """Return a workbook of one sheet: a header row that stays in view, then the rows.
+def _note(payload: JsonObject, title: str) -> str:
+    """Return the sentence that says where the numbers come from, in the language of the title."""
+    wrapped = (payload.get(kind) for kind in ("table", "list", "checklist"))
+    inner = next((member for member in wrapped if isinstance(member, dict)), payload)
+    return source_note(inner, language_of(title).words)
 
-    Each cell is written by its own type, so that no text becomes a formula, a link or a number.
+
+def workbook(grid: Grid, title: str, note: str = "") -> bytes:
+    """Return a workbook: a sheet with a header row that stays in view, then the rows.
+
+    A second sheet says where the numbers come from, if there is a ``note``. Each cell is written by
+    its own type, so that no text becomes a formula, a link or a number.
     """
     try:
         make = load("xlsxwriter:Workbook")
@@ -72,6 +83,10 @@ def workbook(grid: Grid, title: str) -> bytes:
     sheet.freeze_panes(1, 1 if grid.row_headed else 0)
     sheet.repeat_rows(0)
     sheet.fit_to_pages(1, 0)
+    if note:
+        about = book.add_worksheet("Source")
+        about.set_column(0, 0, _NOTE_WIDTH)
+        about.write_string(0, 0, clean(note), plain)
     book.close()
     return out.getvalue()
 
