@@ -12,7 +12,7 @@ from strict_server import Says, StrictServer
 
 from artificer.backends.command.spec.section import argv_of
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.tools.new import draft, read_help, read_usage
+from artificer.cli.tools.new import draft, read_help, read_purpose, read_usage
 from artificer.manifests.parse import parse_manifest
 
 pytestmark = pytest.mark.req("cli-tools")
@@ -260,6 +260,42 @@ def test_operands_are_read_from_the_usage_line(
 ) -> None:
     found = read_usage(usage, ("sort",))
     assert [(operand.name, operand.required, operand.many) for operand in found] == operands
+
+
+@pytest.mark.req("tools-new-operands")
+@pytest.mark.parametrize(
+    ("text", "purpose"),
+    [
+        (
+            "Usage: cp [OPTION]... SOURCE DEST\n  or:  cp SOURCE... DIRECTORY\n"
+            "Copy SOURCE to DEST, or several to DIRECTORY.\n\n  -r, --recursive  all\n",
+            "Copy SOURCE to DEST, or several to DIRECTORY.",
+        ),
+        (
+            "Usage: tar [OPTION...] [FILE]...\nSome tar saves many files in one, and can\n"
+            "restore them.\n\nExamples:\n",
+            "Some tar saves many files in one, and can restore them.",
+        ),
+        ("NAME\n       git-log - Show commit logs\n\nSYNOPSIS\n", "Show commit logs"),
+        ("Usage: x\nThis is not the full help.\nDefault path is here.\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_purpose_of_a_program_is_read_from_its_help(text: str, purpose: str) -> None:
+    assert read_purpose(text) == purpose
+
+
+@pytest.mark.req("tools-new-operands")
+def test_a_description_goes_on_in_the_next_lines() -> None:
+    text = (
+        "  -f, --force                  if a file cannot be opened, remove it\n"
+        "                                 and try again\n"
+        "  -i, --interactive            ask\n\n"
+        "                                 not a part of it\n"
+    )
+    force, interactive = read_help(text)
+    assert force.description == "if a file cannot be opened, remove it and try again"
+    assert interactive.description == "ask"
 
 
 @pytest.mark.req("tools-new-operands")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +21,14 @@ from artificer.errors import NotFoundError
 MAX_OPTIONS = 12
 """Options that a draft contains: no model uses a tool with more of them well."""
 
+LONGEST_DESCRIPTION = 300
+"""Characters of a description that a draft takes from the help."""
+
 _OPTION = re.compile(
     r"^\s*(?:-\w,?\s+)?(--[a-z][a-z0-9-]*)(?:[= ]\[?<?([A-Za-z][\w-]*)>?\]?)?(?:\s{2,}(\S.*))?$"
 )
+_PURPOSE = re.compile(r"[A-Z]\w* [^:]*[\w.)]$")
+_ABOUT_HELP = re.compile(r"(?i)\b(options?|arguments?|usage|help|version)\b|^default")
 _NOT_TAKEN = frozenset({"help", "version", "verbose", "quiet", "color", "config", "debug"})
 
 
@@ -59,12 +65,16 @@ async def new(settings: Settings, options: NewToolOptions) -> Exit:
     """Read the program's help and print the draft."""
     text = await _help_of(options.program, options.subcommands)
     found, operands = read_help(text), read_usage(text, (options.program, *options.subcommands))
-    out(draft(options.program, options.subcommands, found, operands))
+    out(draft(options.program, options.subcommands, found, operands, read_purpose(text)))
     note(
-        f"{len(operands)} arguments and {len(found)} options were recognised; review the draft"
-        " before you use it"
+        f"recognised: {_count(len(operands), 'argument')}, {_count(len(found), 'option')}; review"
+        " the draft before you use it"
     )
     return Exit.OK
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 async def _help_of(program: str, subcommands: tuple[str, ...]) -> str:
@@ -83,12 +93,49 @@ async def _help_of(program: str, subcommands: tuple[str, ...]) -> str:
 def read_help(text: str) -> list[HelpOption]:
     """Return the long options of a help text, in order, at most MAX_OPTIONS."""
     found: dict[str, HelpOption] = {}
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
         match = _OPTION.match(line)
         if match and match[1].strip("-") not in _NOT_TAKEN:
-            option = HelpOption(match[1], match[2], " ".join((match[3] or "").split()))
+            column = match.start(3) if match[3] else len(line)
+            words = " ".join([match[3] or "", *_continued(lines[number + 1 :], column)]).split()
+            option = HelpOption(match[1], match[2], " ".join(words)[:LONGEST_DESCRIPTION])
             found.setdefault(option.flag, option)
     return list(found.values())[:MAX_OPTIONS]
+
+
+def _continued(lines: list[str], column: int) -> Iterator[str]:
+    """Yield the lines that go on with a description, which begins at this column."""
+    for line in lines:
+        indented = len(line) - len(line.lstrip())
+        if not line.strip() or indented < min(column, 8) or line.lstrip().startswith("-"):
+            return
+        yield line.strip()
+
+
+def _rest_of_sentence(line: str, lines: list[str]) -> Iterator[str]:
+    """Yield the lines that go on with a sentence: neither indented nor empty."""
+    for following in lines:
+        if line.rstrip().endswith(".") or not following.strip() or following[0].isspace():
+            return
+        line = following
+        yield line.strip()
+
+
+def read_purpose(text: str) -> str:
+    """Return the sentence of a help text that says what the program does, or nothing.
+
+    In a manual page it stands under NAME: ``git-log - Show commit logs``.
+    """
+    if named := re.search(r"(?m)^NAME\n\s+\S+(?:, \S+)* [-–—] (.+)$", text):
+        return named[1].strip()[:LONGEST_DESCRIPTION]
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r"[A-Z]\w* ", line):
+            sentence = " ".join([line, *_rest_of_sentence(line, lines[number + 1 :])])
+            if _PURPOSE.match(sentence) and not _ABOUT_HELP.search(sentence):
+                return sentence[:LONGEST_DESCRIPTION]
+    return ""
 
 
 _GROUP = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\S*|<[^>]+>\S*|\S+")
@@ -124,7 +171,12 @@ def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
 
 
 _TYPES = (
-    ("path", re.compile(r"(?i)file|path|dir|folder|archive|database")),
+    (
+        "path",
+        re.compile(
+            r"(?i)file|path|dir|folder|archive|database|document|^(source|src|dest(ination)?)$"
+        ),
+    ),
     ("url", re.compile(r"(?i)^ur[il]$")),
     (
         "integer",
@@ -145,11 +197,12 @@ def draft(
     subcommands: tuple[str, ...],
     options: list[HelpOption],
     operands: list[HelpOperand] | None = None,
+    purpose: str = "",
 ) -> str:
     """Return a valid manifest: options and operands are arguments, and the command has them all."""
     base = Path(program).name
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", "_".join([base, *subcommands]))[:64]
-    described = (
+    described = purpose or (
         f"Run {' '.join([base, *subcommands])}. Describe its purpose here, and when to use it."
     )
     lines = [
