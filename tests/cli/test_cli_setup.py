@@ -134,7 +134,7 @@ number = 7
 @pytest.mark.req("cli-agent")
 async def test_an_importable_agent_is_run_and_continued(shell: Shell) -> None:
     (shell.cwd / "loud_agents.py").write_text(AGENT, encoding="utf-8")
-    async with StrictServer(Says("HI."), Says("BYE.")) as server:
+    async with StrictServer(Says("HI."), Says("BYE."), Says("HO.")) as server:
         shell.configure(server.url)
         words = ("run", "--agent", "loud_agents:agent", "Say hi", "--json")
         first = await shell.run_process(*words)
@@ -142,11 +142,15 @@ async def test_an_importable_agent_is_run_and_continued(shell: Shell) -> None:
         again = await shell.run_process(
             "follow-up", "--agent", "loud_agents:agent", outcome["run"], "And bye"
         )
+        forked = await shell.run_process(
+            "fork", "--agent", "loud_agents:agent", outcome["run"], "--steer", "Say ho"
+        )
         body = server.seen[0].body
+        assert server.seen[2].body["messages"][0] == body["messages"][0]
     assert (outcome["kind"], outcome["model"]) == ("chat", "double/other")
     assert [tool["function"]["name"] for tool in body["tools"]] == ["shout"]
     assert body["messages"][0]["content"] == "Shout."
-    assert again.out == "BYE.\n"
+    assert (again.out, forked.out) == ("BYE.\n", "HO.\n")
 
 
 HANGS = """

@@ -186,7 +186,7 @@ class FollowUpOptions(
 
 @options
 class ForkOptions(
-    AttachOption, ReplyLimit, ToolFolders, OutcomeOptions, ExecutionOptions, RunOption
+    AttachOption, ReplyLimit, ToolFolders, AgentOption, OutcomeOptions, ExecutionOptions, RunOption
 ):
     """Start a new run from a copy of RUN's records, up to a record, and let it run to its end.
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from artificer.agent import Agent
 from artificer.cli.commands.run import ForkOptions
+from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
@@ -34,11 +35,11 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
             limits = (await world.get(run_id)).state.run_spec.limits if changed else None
             finished = await world.fork(
                 run_id,
-                Agent(
-                    model=options.model or None,
+                replace(
+                    load_agent(options.agent, options.tools),
+                    model=options.model or None,  # as recorded, unless said here
                     instructions=options.system,
                     limits=limits and limits.replace(**changed),
-                    tools=options.tools,
                 ),
                 ForkChanges(
                     at=options.at,
