@@ -19,6 +19,7 @@ FORMS: dict[MadeKind, tuple[str, ...]] = {
     "checklist": _ROWS,
     "svg": ("svg", "png", "json"),
     "file": ("txt", "json"),
+    "value": _ROWS,
 }
 """The forms of each kind of artifact."""
 
