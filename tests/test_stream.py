@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError, NotFoundError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runs import Run
 from artificer.runtime import feed
 from artificer.runtime.feed import Subscription
 from artificer.runtime.fork import ForkChanges
@@ -253,3 +255,26 @@ async def test_a_call_can_be_denied_with_a_reason(world: World) -> None:
     run = await agent.deny(waiting, reason="Not today.", by="Ada", world=world)
     assert run.text == "I may not."
     assert run.state.calls == () and "Not today." in str(run.state.history)
+
+
+@pytest.mark.req("stream-events")
+def test_a_script_without_an_event_loop_streams_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARTIFICER_HOME", str(tmp_path))
+    agent = Agent(ScriptedProvider([say("One."), say("Two.")]), kind="chat")
+    seen = list(agent.stream_sync("Count."))
+    assert isinstance(seen[0], events.RunStarted) and isinstance(seen[-1], events.RunEnded)
+    assert seen[-1].text == "One."
+    left = agent.stream_sync("Count on.")
+    first = next(left)
+    left.close()
+    assert isinstance(agent.resume_sync(first.run), Run)
+
+
+@pytest.mark.req("stream-events")
+async def test_where_a_loop_runs_a_blocking_stream_says_what_to_write() -> None:
+    with pytest.raises(AuthorError) as caught:
+        next(Agent(ScriptedProvider([]), kind="chat").stream_sync("Hi."))
+    assert caught.value.hint == "There, write: async with agent.stream(…)"

@@ -12,14 +12,14 @@ In a program that has an event loop, open a world once and let all runs share it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from artificer.agent_definition import AgentDefinition, AgentTool, agent_tool, handoff_tool
-from artificer.blocking import wait_for
+from artificer.blocking import iterate, wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
 from artificer.errors import NotFoundError
@@ -28,6 +28,7 @@ from artificer.ports.attachment import split_prompt
 from artificer.world import World
 
 if TYPE_CHECKING:
+    from artificer.events import RunEvent
     from artificer.ports import Approver, Prompt
     from artificer.runs import Run
     from artificer.runtime.fork import ForkChanges
@@ -163,7 +164,9 @@ class Agent(AgentDefinition[OutputT]):
         Raises NotFoundError: there is no such run, or no such call waits.
         """
         answer = partial(AnswerCall, approved=True, reason=reason, by=by)
-        return await self._answer(run, call, answer, world, approver, deps)
+        async with _opened(world) as world:
+            await _answer(world, run, call, answer)
+            return await world.resume(_id(run), self, approver=approver, deps=deps)
 
     async def deny(
         self,
@@ -181,7 +184,9 @@ class Agent(AgentDefinition[OutputT]):
         The model reads the ``reason``. Raises NotFoundError as :meth:`approve` does.
         """
         answer = partial(AnswerCall, approved=False, reason=reason, by=by)
-        return await self._answer(run, call, answer, world, approver, deps)
+        async with _opened(world) as world:
+            await _answer(world, run, call, answer)
+            return await world.resume(_id(run), self, approver=approver, deps=deps)
 
     async def cancel(
         self, run: str | Run, reason: str = "", *, world: World | None = None
@@ -244,6 +249,20 @@ class Agent(AgentDefinition[OutputT]):
         """
         return wait_for(lambda: self.run(prompt, **options), "await agent.run(…)")
 
+    def stream_sync(self, prompt: Prompt, **options: Any) -> Iterator[RunEvent]:
+        """Run a prompt and yield its events, as :meth:`stream` does; leaving early interrupts it.
+
+        >>> for event in agent.stream_sync("Why is the sky blue?"):
+        ...     print(event)
+        """
+
+        async def events() -> AsyncIterator[RunEvent]:
+            async with self.stream(prompt, **options) as stream:
+                async for event in stream:
+                    yield event
+
+        return iterate(events, "async with agent.stream(…)")
+
     def follow_up_sync(self, run: str | Run, prompt: Prompt, **options: Any) -> Run[OutputT]:
         """Continue a run with another prompt and wait for its end, as :meth:`follow_up` does."""
         return wait_for(lambda: self.follow_up(run, prompt, **options), "await agent.follow_up(…)")
@@ -270,23 +289,17 @@ class Agent(AgentDefinition[OutputT]):
         """End a run, as :meth:`cancel` does."""
         return wait_for(lambda: self.cancel(run, reason), "await agent.cancel(…)")
 
-    async def _answer(
-        self,
-        run: str | Run,
-        call: str | None,
-        answer: Callable[..., AnswerCall],
-        world: World | None,
-        approver: Approver | None,
-        deps: Any,
-    ) -> Run[OutputT]:
-        async with _opened(world) as world:
-            waiting = (await world.get(_id(run))).questions
-            chosen = [q for q in waiting if call in (None, q.digest)]
-            if not chosen:
-                raise _none_waits(_id(run), call)
-            for question in chosen:
-                await world.send(question.run, answer(call=question.digest).verified())
-            return await world.resume(_id(run), self, approver=approver, deps=deps)
+
+async def _answer(
+    world: World, run: str | Run, call: str | None, answer: Callable[..., AnswerCall]
+) -> None:
+    """Send the answer for one of the calls that wait, or for all."""
+    waiting = (await world.get(_id(run))).questions
+    chosen = [q for q in waiting if call in (None, q.digest)]
+    if not chosen:
+        raise _none_waits(_id(run), call)
+    for question in chosen:
+        await world.send(question.run, answer(call=question.digest).verified())
 
 
 def _id(run: str | Run) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
 from artificer.errors import AuthorError
@@ -25,11 +25,46 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]], instead: str) -> T:
     if not _in_a_loop():
         return asyncio.run(work())
     if not _in_a_notebook():
-        raise AuthorError(
-            "A blocking method was called where an event loop is running already.",
-            hint=f"There, write: {instead}",
-        )
+        raise _loop_here(instead)
     return _in_a_thread(work)
+
+
+def iterate(items: Callable[[], AsyncIterator[T]], instead: str) -> Iterator[T]:
+    """Yield the items of an asynchronous iterator, from an event loop of its own.
+
+    The loop runs while the next item is awaited, and stands still while the caller uses one.
+
+    Raises:
+        AuthorError: an event loop is running here; ``instead`` is what to write there.
+    """
+    if _in_a_loop():
+        raise _loop_here(instead)
+    return _iterated(items)
+
+
+def _iterated(items: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
+    with asyncio.Runner() as runner:
+        iterator = items()
+        try:
+            while True:
+                try:
+                    yield runner.run(_next(iterator))
+                except StopAsyncIteration:
+                    return
+        finally:
+            if isinstance(iterator, AsyncGenerator):
+                runner.run(iterator.aclose())
+
+
+async def _next(iterator: AsyncIterator[T]) -> T:
+    return await anext(iterator)
+
+
+def _loop_here(instead: str) -> AuthorError:
+    return AuthorError(
+        "A blocking method was called where an event loop is running already.",
+        hint=f"There, write: {instead}",
+    )
 
 
 def _in_a_loop() -> bool:

@@ -113,7 +113,7 @@ def _continued(lines: list[str], column: int) -> Iterator[str]:
         yield line.strip()
 
 
-def _rest_of_sentence(line: str, lines: list[str]) -> Iterator[str]:
+def _sentence_lines(line: str, lines: list[str]) -> Iterator[str]:
     """Yield the lines that go on with a sentence: neither indented nor empty."""
     for following in lines:
         if line.rstrip().endswith(".") or not following.strip() or following[0].isspace():
@@ -132,7 +132,7 @@ def read_purpose(text: str) -> str:
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if re.match(r"[A-Z]\w* ", line):
-            sentence = " ".join([line, *_rest_of_sentence(line, lines[number + 1 :])])
+            sentence = " ".join([line, *_sentence_lines(line, lines[number + 1 :])])
             if _PURPOSE.match(sentence) and not _ABOUT_HELP.search(sentence):
                 return sentence[:LONGEST_DESCRIPTION]
     return ""
