@@ -401,3 +401,11 @@ async def test_follow_ups_in_the_world_are_checked_as_well() -> None:
         run = await agent.run("Go.", world=world)
         await world.send(run.id, FollowUp(text="More."))
         assert (await world.resume(run.id, agent)).output == "Two."
+
+
+@pytest.mark.req("output-union")
+async def test_a_list_of_types_is_answered_with_the_union_to_write() -> None:
+    agent: Agent[Any] = Agent(ScriptedProvider([]), output=[Order, Point])  # type: ignore[arg-type]
+    with pytest.raises(AuthorError) as caught:
+        await agent.run("Which?", world=World.in_memory())
+    assert caught.value.hint == "Write a union: output=Order | Point"

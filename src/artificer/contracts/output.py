@@ -63,6 +63,12 @@ def output_type(source: Any) -> OutputType:
     Raises:
         AuthorError: it has no JSON Schema.
     """
+    if isinstance(source, list | tuple):
+        names = " | ".join(getattr(member, "__name__", repr(member)) for member in source)
+        raise AuthorError(
+            f"The output of an agent is a {type(source).__name__}, not a type.",
+            hint=f"Write a union: output={names}" if names else "Pass a type.",
+        )
     if inspect.isroutine(source):
         return _of_function(source)
     if get_origin(source) in (Union, UnionType):
