@@ -48,9 +48,15 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Resources:
-    """The resources of a server. ``manifests`` are the texts of the files, by their tools."""
+    """The resources of a server. ``manifests`` are the texts of the files, by their tools.
 
-    def __init__(self, manifests: Mapping[str, str], blobs: BlobStore) -> None:
+    ``makes_reports`` says whether it has tools whose results are reports.
+    """
+
+    def __init__(
+        self, manifests: Mapping[str, str], blobs: BlobStore, *, makes_reports: bool = False
+    ) -> None:
+        self._makes_reports = makes_reports
         self._manifests = dict(manifests)
         self._blobs = blobs
         self._evidence: OrderedDict[str, str] = OrderedDict()
@@ -118,7 +124,8 @@ class Resources:
             )
             for run in reversed(self._reports)
         ]
-        return ListResourcesResult(resources=[*manifests, *evidence, app, *reports])
+        apps = [app, *reports] if self._makes_reports else []
+        return ListResourcesResult(resources=[*manifests, *evidence, *apps])
 
     async def templates(self, ctx: object, params: object) -> ListResourceTemplatesResult:
         """Perform ``resources/templates/list``."""

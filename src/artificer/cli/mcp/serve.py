@@ -51,7 +51,9 @@ async def serve(settings: Settings, options: McpOptions) -> Exit:
         schemas = {name: tool.manifest.output_schema for name, tool in files.items()}
         served = [*_manifests(box, schemas), *_artifacts(storage, options.artifacts)]
         texts = {name: _text(tool) for name, tool in files.items()}
-        tool_server = ToolServer(world, served, Resources(texts, storage.blobs))
+        tool_server = ToolServer(
+            world, served, Resources(texts, storage.blobs, makes_reports=options.artifacts)
+        )
         try:
             await _serve(tool_server, options.port, len(served))
         finally:
