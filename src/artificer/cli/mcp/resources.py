@@ -131,11 +131,12 @@ class Resources:
         """Perform ``resources/templates/list``."""
         from mcp.types import ListResourceTemplatesResult, ResourceTemplate
 
+        report = (REPORT + "{run}", "report", "The report of a run's call.")
         kinds = (
             (MANIFEST + "{tool}", "manifest", "The file that declares a tool."),
             (EVIDENCE + "{run}", "evidence", "The evidence of a run's call."),
-            (REPORT + "{run}", "report", "The report of a run's call."),
             (BLOB + "{digest}", "blob", "Output or a picture that evidence cites."),
+            *([report] if self._makes_reports else []),
         )
         return ListResourceTemplatesResult(
             resource_templates=[
