@@ -14,7 +14,7 @@ import pytest
 from artificer import events
 from artificer.config import Config
 from artificer.files import private_folder
-from artificer.runtime.relayed import FOLDER
+from artificer.runtime.relayed import FOLDER, short_path
 from artificer.world import World
 
 pytestmark = pytest.mark.req("stream-elsewhere")
@@ -99,11 +99,12 @@ async def test_a_reader_who_reads_nothing_delays_nobody(tmp_path: Path) -> None:
         folder = project / FOLDER / "slow"
         private_folder(folder)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as silent:
-            silent.bind(str(folder / "silent"))
-            silent.listen(1)
-            dead = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            dead.bind(str(folder / "dead"))
-            dead.close()
+            with short_path(folder) as short:
+                silent.bind(f"{short}/silent")
+                silent.listen(1)
+                dead = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                dead.bind(f"{short}/dead")
+                dead.close()
             assert process.stdout is not None
             assert (await process.stdout.readline()).strip() == b"completed"
         assert not (folder / "dead").exists()
