@@ -7,6 +7,7 @@ and the gate checks a call against all that :mod:`artificer.artifacts.binding.fo
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from artificer.artifacts.binding.fill import FILLS
@@ -51,11 +52,12 @@ def with_data(tool: ToolDefinition) -> ToolDefinition:
 
 def data_schema(name: str) -> JsonObject:
     """Return the whole schema of the ``data`` that a tool takes."""
-    return _CITED if name == CITING else _ROWS
+    return _schema(CitedData if name == CITING else Data)
 
 
-_ROWS: JsonObject = schema_of(Data)
-_CITED: JsonObject = schema_of(CitedData)
+@cache
+def _schema(form: type[Data | CitedData]) -> JsonObject:
+    return schema_of(form)
 
 
 def _brief(schema: JsonObject) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def _brief(schema: JsonObject) -> dict[str, Any]:
     if brief["type"] == "array":
         items = schema["items"]
         brief["items"] = {"type": items["type"]} if isinstance(items, dict) else {}
-    if schema is _ROWS or schema is _CITED:
+    if schema is _schema(Data) or schema is _schema(CitedData):
         members = _properties(schema)
         brief["properties"] = {n: _brief(m) for n, m in members.items() if isinstance(m, dict)}
         brief |= {"required": _required(schema), "additionalProperties": False}
