@@ -32,7 +32,7 @@ class CallLocks(Struct, frozen=True):
     owner: str
 
 
-class CallProgress(Struct, frozen=True):
+class CallProgress(Value):
     """A report of a call under way: how far it is, of ``total`` if that is known."""
 
     call_id: str

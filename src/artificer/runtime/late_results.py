@@ -80,7 +80,8 @@ class CallFollower(CallMonitor):
     def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
         """Pass on a report."""
         call, tool = self._intent.call_id, self._intent.tool
-        self._report(CallProgress(call, tool, message, done, total))
+        report = CallProgress(call_id=call, tool=tool, message=message, done=done, total=total)
+        self._report(report)
 
     def outlived(self, work: Outliving) -> None:
         """Have the run wait for the late result."""

@@ -9,11 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from msgspec import structs
-
 from artificer.errors import InvalidValueError
 from artificer.files import private_folder
-from artificer.ports import CallProgress
 from artificer.runtime.feed import Subscription
 from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, message_reader, short_path
 
@@ -108,6 +105,6 @@ class _Receiver:
                 self._subscription.miss(message.missed)
             if message.delta is not None:
                 self._subscription.add_piece(message.delta)
-            if (progress := message.progress) is not None:
-                self._subscription.add_piece(CallProgress(**structs.asdict(progress)))
+            if message.progress is not None:
+                self._subscription.add_piece(message.progress)
         self._subscription.wake()

@@ -14,12 +14,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import structs
-
 from artificer.core.record import EventLine, IntentLine
 from artificer.ports import CallProgress
 from artificer.runtime.observe import Observer
-from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, RelayedProgress, short_path
+from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, short_path
 from artificer.values.model import Delta
 
 MAX_READERS = 16
@@ -53,7 +51,7 @@ class Relay(Observer):
     def progressed(self, run: str, progress: CallProgress) -> None:
         """Send a report of progress."""
         if audience := self._runs.get(run):
-            audience.send(progress=RelayedProgress(**structs.asdict(progress)))
+            audience.send(progress=progress)
 
     def idle(self, run: str) -> None:
         """Close the connections: nothing more comes from here."""
@@ -72,7 +70,7 @@ class _Audience:
         self._readers: dict[str, _Connection] = {}
         self._looked = 0.0
 
-    def send(self, *, delta: Delta | None = None, progress: RelayedProgress | None = None) -> None:
+    def send(self, *, delta: Delta | None = None, progress: CallProgress | None = None) -> None:
         """Send a message to everybody who is there."""
         now = time.monotonic()
         if now - self._looked >= LOOK_SECONDS:
@@ -110,7 +108,7 @@ class _Connection:
         self._socket = connection
         self.missed = 0
 
-    def send(self, seq: int, delta: Delta | None, progress: RelayedProgress | None) -> bool:
+    def send(self, seq: int, delta: Delta | None, progress: CallProgress | None) -> bool:
         """Send a message, or count it as missed; return whether the reader is still there."""
         message = RelayedMessage(seq=seq, missed=self.missed, delta=delta, progress=progress)
         data = message.canonical()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from artificer.ports import CallProgress
 from artificer.values.base import Value, ValueReader
 from artificer.values.model import Delta
 
@@ -17,16 +18,6 @@ FOLDER = "readers"
 
 LONGEST = 64_000
 """Bytes of one message; a longer one is dropped."""
-
-
-class RelayedProgress(Value):
-    """A report of progress, as it is sent."""
-
-    call_id: str
-    tool: str
-    message: str
-    done: int | None = None
-    total: int | None = None
 
 
 class RelayedMessage(Value):
@@ -38,7 +29,7 @@ class RelayedMessage(Value):
     seq: int
     missed: int = 0
     delta: Delta | None = None
-    progress: RelayedProgress | None = None
+    progress: CallProgress | None = None
 
 
 message_reader: ValueReader[RelayedMessage] = ValueReader(RelayedMessage, "the message")
