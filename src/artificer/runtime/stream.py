@@ -240,14 +240,13 @@ async def watch(
         if project is not None and not runs_here(reader.run) and can_listen():
             stack.enter_context(reader.listening(project))
         while True:
-            if not runs_here(reader.run):  # pieces come after the records that they follow
-                async for event in reader.recorded():
+            here = runs_here(reader.run)
+            # Pieces of another process come after the records that they follow.
+            sources = (reader.happened, reader.recorded)
+            for source in sources if here else sources[::-1]:
+                async for event in source():
                     yield event
-            async for event in reader.happened():
-                yield event
-            async for event in reader.recorded():
-                yield event
-            if not runs_here(reader.run) and reader.seq != known:
+            if not here and reader.seq != known:
                 known, state = reader.seq, await reader.state()
                 if state.only_waits or state.phase in IDLE or _is_idle_build(state):
                     yield reader.ended(state, text_of(state))
