@@ -7,9 +7,10 @@ rebuilt from known elements, or prose that passed the allow-list.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from artificer import render
@@ -28,16 +29,22 @@ def macro(template: str, name: str, *arguments: object) -> Markup:
     return Markup(getattr(module, name)(*arguments))
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
+def escaping(load: BaseLoader, finalize: Callable[[object], object] | None = None) -> Environment:
+    """Return an environment whose templates escape every value and refuse an undefined one."""
+    return Environment(
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_cleaned,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=FunctionLoader(lambda name: packaged(render, "templates", name)),
+        loader=load,
     )
+
+
+@cache
+def _environment() -> Environment:
+    load = FunctionLoader(lambda name: packaged(render, "templates", name))
+    environment = escaping(load, _cleaned)
     environment.filters["one_line"] = one_line
     return environment
 

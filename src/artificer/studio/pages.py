@@ -7,10 +7,11 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from artificer.render.template import escaping
 from artificer.studio.access import Actor
 from artificer.studio.words import ago, clock, money, status_word, thousands, visible
 
@@ -26,13 +27,7 @@ def page(
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=PackageLoader("artificer.studio"),
-    )
+    environment = escaping(PackageLoader("artificer.studio"))
     for word in (ago, clock, money, status_word, thousands, visible):
         environment.filters[word.__name__] = word
     return environment
