@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from artificer.errors import OperatorError
-from artificer.files import private_file
 from artificer.ports import Found, IndexedText, Reached, TextQuery
 from artificer.readonly import ReadOnlyDatabase
+from artificer.storage.sqlite.cache import open_cache
 from artificer.storage.sqlite.database import is_busy
 from artificer.values.words import WORDS_VERSION, Term
 
@@ -146,28 +146,15 @@ class SqliteSearchIndex:
         with self._lock:
             try:
                 if self._db is None:
-                    self._db = self._connect()
+                    self._db = open_cache(
+                        self._path, self._busy_seconds, ("PRAGMA secure_delete = ON",)
+                    )
                 yield self._db
             except _UNUSABLE as error:
                 raise self._unusable(error) from error
             finally:
                 if self._db is not None and self._db.in_transaction:
                     self._db.execute("ROLLBACK")
-
-    def _connect(self) -> sqlite3.Connection:
-        private_file(self._path)
-        db = sqlite3.connect(
-            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
-        )
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = OFF")
-            db.execute("PRAGMA secure_delete = ON")
-            db.execute("PRAGMA trusted_schema = OFF")
-        except BaseException:  # an interrupt too: nobody else could close it
-            db.close()
-            raise
-        return db
 
     def _unusable(self, error: Exception) -> OperatorError:
         return OperatorError(

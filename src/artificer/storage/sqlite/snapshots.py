@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from artificer.errors import OperatorError
-from artificer.files import private_file
+from artificer.storage.sqlite.cache import open_cache
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS states (run TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT",
@@ -77,7 +77,7 @@ class SqliteSnapshots:
         with self._lock:
             try:
                 if self._db is None:
-                    self._db = self._connect()
+                    self._db = open_cache(self._path, self._busy_seconds, _TABLES)
                 yield self._db
             except (sqlite3.Error, OSError) as error:
                 if self._db is not None and self._db.in_transaction:
@@ -86,22 +86,6 @@ class SqliteSnapshots:
                     f"{self._path} cannot be used: {error}.",
                     hint="You may delete it: the journal contains everything in it.",
                 ) from error
-
-    def _connect(self) -> sqlite3.Connection:
-        private_file(self._path)
-        db = sqlite3.connect(
-            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
-        )
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = OFF")
-            db.execute("PRAGMA trusted_schema = OFF")
-            for table in _TABLES:
-                db.execute(table)
-        except BaseException:  # an interrupt too: nobody else could close it
-            db.close()
-            raise
-        return db
 
 
 class NoSnapshots:
