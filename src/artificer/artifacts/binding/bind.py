@@ -33,14 +33,14 @@ class BoundCall(NamedTuple):
 
 def gives_data(tool: ToolDefinition, arguments: JsonObject) -> bool:
     """Return whether a call of a tool that takes ``data`` gives some."""
-    return takes_data(tool) and (tool.name == CITING or "data" in _payload(tool.name, arguments))
+    return takes_data(tool) and (tool.name == CITING or "data" in inner(tool.name, arguments))
 
 
 def tidy(tool: ToolDefinition, arguments: JsonObject) -> JsonObject:
     """Return the arguments with their ``data`` in its one form."""
     if not gives_data(tool, arguments):
         return arguments
-    payload = _payload(tool.name, arguments)
+    payload = inner(tool.name, arguments)
     if "data" not in payload:
         return arguments
     return _with(tool.name, arguments, {**payload, "data": tidied(payload["data"])})
@@ -50,7 +50,7 @@ def bind(
     tool: ToolDefinition, arguments: JsonObject, sources: Sources
 ) -> BoundCall | tuple[Problem, ...]:
     """Resolve the binding of a call whose arguments fit its schema; or return its problems."""
-    payload = _payload(tool.name, arguments)
+    payload = inner(tool.name, arguments)
     member = within(tool.name)
     prefix = f"/{member}" if member else ""
     data = payload["data"]
@@ -89,11 +89,7 @@ def pointed(problem: Problem, bound: BoundCall) -> Problem:
 
 
 def inner(name: str, arguments: JsonObject) -> JsonObject:
-    """Return the payload within the stored arguments of a tool, with its binding."""
-    return _payload(name, arguments)
-
-
-def _payload(name: str, arguments: JsonObject) -> JsonObject:
+    """Return the payload within the arguments of a tool, with its binding."""
     member = within(name)
     payload = arguments.get(member) if member else arguments
     return payload if isinstance(payload, dict) else {}
