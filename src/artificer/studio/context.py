@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from artificer.errors import NotFoundError, OperatorError
+from artificer.runs import History, Run
 from artificer.studio.access import Actor
 from artificer.studio.executions import Executions
 from artificer.studio.tokens import ApiTokens
@@ -55,6 +56,16 @@ class StudioContext:
 def context_of(request: Request) -> StudioContext:
     """Return what the views of an application share."""
     return cast(StudioContext, request.app.state.studio)
+
+
+async def run_of(request: Request) -> Run[Any]:
+    """Return the run of a path. Raises NotFoundError, TamperedError."""
+    return await context_of(request).world.get(request.path_params["run"])
+
+
+async def history_of(request: Request) -> History:
+    """Return the run of a path with its records. Raises NotFoundError, TamperedError."""
+    return await context_of(request).world.archive.history(request.path_params["run"])
 
 
 def actor_of(request: Request) -> Actor:

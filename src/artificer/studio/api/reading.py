@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from starlette.responses import Response, StreamingResponse
 
 from artificer.errors import NotFoundError, RateLimitError
-from artificer.events import RunEvent, sse
+from artificer.events import RunEvent
 from artificer.run_artifact import RunArtifact
 from artificer.runs import Run
 from artificer.runtime.compare import Comparison
@@ -32,6 +32,7 @@ from artificer.studio.api.answers import (
     run_answer,
 )
 from artificer.studio.api.declared import ApiRequest, ShortName
+from artificer.studio.live import EVENT_STREAM, after_of, event_pieces
 
 MAX_PAGE = 200
 """Limit on the runs, events or hits of one answer."""
@@ -129,28 +130,24 @@ async def list_events(request: ApiRequest) -> EventPage:
 async def stream_events(request: ApiRequest) -> Response:
     """Stream the events of a run as it goes on, as server-sent events; the last is `run_ended`."""
     run = await run_of(request)
-    last = request.http.headers.get("last-event-id", "")
-    is_number = last.isascii() and last.isdecimal() and len(last) < 17
-    after, world = int(last) if is_number else request.query.after, request.world
-
+    after, world = after_of(request.http, request.query.after), request.world
     streams, sender = request.context.streams, request.actor.sender
     if streams[sender] >= MAX_STREAMS:
         raise RateLimitError(f"{MAX_STREAMS} streams are open already.", seconds=10)
     if request.http.method == "HEAD":
-        return Response(media_type="text/event-stream")
+        return Response(media_type=EVENT_STREAM)
 
     async def pieces() -> AsyncIterator[bytes]:
         streams[sender] += 1
         try:
-            yield b"retry: 1000\n\n"
-            async for event in world.events(run.id, after=after):
-                yield sse(event)
+            async for piece in event_pieces(world, run.id, after):
+                yield piece
         finally:
             streams[sender] -= 1
             if not streams[sender]:
                 del streams[sender]
 
-    return StreamingResponse(pieces(), media_type="text/event-stream")
+    return StreamingResponse(pieces(), media_type=EVENT_STREAM)
 
 
 async def list_artifacts(request: ApiRequest) -> ArtifactList:

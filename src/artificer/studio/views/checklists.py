@@ -10,7 +10,8 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from artificer.artifacts.ticked import TickedChecklist
 from artificer.errors import ConflictError, InvalidValueError
-from artificer.studio.context import Form, actor_of, context_of, posted
+from artificer.studio.context import Form, actor_of, context_of, posted, run_of
+from artificer.studio.live import EVENT_STREAM
 from artificer.studio.pages import page
 from artificer.studio.views.run import values_of
 
@@ -61,7 +62,7 @@ def _seen(name: str, form: Form) -> TickedChecklist:
 
 async def changes(request: Request) -> Response:
     """Stream a word for each change of a checklist, also of a run that is over."""
-    run = (await context_of(request).world.get(request.path_params["run"])).id
+    run = (await run_of(request)).id
     world = context_of(request).world
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -69,4 +70,4 @@ async def changes(request: Request) -> Response:
         async for seq in world.checklists.changes(run):
             yield b"id: %d\nevent: changed\ndata: %d\n\n" % (seq, seq)
 
-    return StreamingResponse(pieces(), media_type="text/event-stream")
+    return StreamingResponse(pieces(), media_type=EVENT_STREAM)

@@ -14,7 +14,7 @@ from artificer.core.record import EventLine
 from artificer.errors import NotFoundError
 from artificer.runs import History
 from artificer.runtime.compare import Comparison, Difference
-from artificer.studio.context import context_of
+from artificer.studio.context import context_of, history_of
 from artificer.studio.differences import DiffLine, line_diff
 from artificer.studio.pages import page
 from artificer.values.text import clip
@@ -46,7 +46,7 @@ class ComparedGroup(NamedTuple):
 async def choose(request: Request) -> Response:
     """Offer runs to compare a run with: the one it was forked from, and the newest."""
     archive = context_of(request).world.archive
-    history = await archive.history(request.path_params["run"])
+    history = await history_of(request)
     newest = (await archive.summaries(20, builds=False))[::-1]
     others = [run for run in newest if run.run != history.run.id]
     values = {"run": history.run, "origin": _origin(history), "others": others}

@@ -16,7 +16,7 @@ from artificer.core.signals import AnswerCall, Consent, Decide, Resolve, Retry, 
 from artificer.core.state import RunState
 from artificer.errors import NotFoundError
 from artificer.runs import Run
-from artificer.studio.context import Form, actor_of, context_of, posted
+from artificer.studio.context import Form, actor_of, context_of, history_of, posted
 from artificer.studio.decisions import answer_to, failed_work
 from artificer.studio.pages import page
 from artificer.world import World
@@ -108,7 +108,7 @@ KINDS: dict[str, DecisionKind] = {
 async def decide(request: Request) -> Response:
     """Send a decision, and go back to where it was made."""
     context, form = context_of(request), await posted(request)
-    history = await context.world.archive.history(request.path_params["run"])
+    history = await history_of(request)
     run, kind = history.run, KINDS.get(request.path_params["kind"])
     if kind is None:
         raise NotFoundError("There is no such decision.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -11,8 +11,7 @@ from starlette.responses import Response
 
 from artificer.errors import NotFoundError
 from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS, ArtifactFormat, ReportFormat
-from artificer.runs import Run
-from artificer.studio.context import context_of
+from artificer.studio.context import run_of
 
 POLICY = "sandbox; default-src 'none'"
 """A file that a browser shows all the same may do nothing."""
@@ -23,7 +22,7 @@ ZIPPED: dict[str, ReportFormat] = {"md": "zip"}
 
 async def report(request: Request) -> Response:
     """Send the report of a run as a file."""
-    run, form = await _run(request), request.path_params["form"]
+    run, form = await run_of(request), request.path_params["form"]
     if form not in REPORT_FORMS:
         raise NotFoundError(f"There is no form {form!r}.", hint=f"It is {', '.join(REPORT_FORMS)}.")
     form = cast(ReportFormat, form)
@@ -37,7 +36,7 @@ async def report(request: Request) -> Response:
 
 async def artifact(request: Request) -> Response:
     """Send an artifact of a run as a file."""
-    run, form = await _run(request), request.path_params["form"]
+    run, form = await run_of(request), request.path_params["form"]
     if form not in ARTIFACT_FORMS:
         known = ", ".join(ARTIFACT_FORMS)
         raise NotFoundError(f"There is no form {form!r}.", hint=f"It is {known}.")
@@ -47,10 +46,6 @@ async def artifact(request: Request) -> Response:
     name = found.id.rpartition("/")[2]
     name = name if form == "txt" else f"{name}.{form}"
     return _sent(data, name, ARTIFACT_FORMS[form].media_type)
-
-
-async def _run(request: Request) -> Run[Any]:
-    return await context_of(request).world.get(request.path_params["run"])
 
 
 def _sent(data: bytes, name: str, media_type: str) -> Response:

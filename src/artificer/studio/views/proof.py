@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from artificer.studio.context import context_of, posted
+from artificer.studio.context import context_of, posted, run_of
 from artificer.studio.pages import page
 
 SHOWN = 100
@@ -20,14 +20,14 @@ BUSY = "Another replay or verification is under way. Try again when it is done."
 
 async def show(request: Request) -> Response:
     """Offer a replay of a run. Nothing is known before it is computed."""
-    run = await context_of(request).world.get(request.path_params["run"])
+    run = await run_of(request)
     return page(request, "replay", {"run": run, "replay": None, "problem": "", "seconds": 0})
 
 
 async def replay(request: Request) -> Response:
     """Reduce a run's journal again, and show what it came to."""
     context, _ = context_of(request), await posted(request)
-    run = await context.world.get(request.path_params["run"])
+    run = await run_of(request)
     values: dict[str, Any] = {"run": run, "replay": None, "problem": "", "seconds": 0}
     if context.proving.locked():
         return page(request, "replay", {**values, "problem": BUSY}, HTTPStatus.CONFLICT)

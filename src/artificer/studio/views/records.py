@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.runs import History
 from artificer.runtime.fork import ForkChanges, plan_fork
-from artificer.studio.context import context_of, posted
+from artificer.studio.context import context_of, history_of, posted
 from artificer.studio.moments import PAGE, entries, moment
 from artificer.studio.pages import page
 from artificer.system import SystemClock
@@ -18,7 +18,7 @@ from artificer.system import SystemClock
 
 async def timeline(request: Request) -> Response:
     """Show a page of a run's records."""
-    history = await _history(request)
+    history = await history_of(request)
     count = len(history.lines)
     begin = min(max(1, number(request.query_params.get("from", "1"))), max(1, count))
     end = min(count, begin + PAGE - 1)
@@ -29,7 +29,7 @@ async def timeline(request: Request) -> Response:
 
 async def record(request: Request, *, problem: str = "", text: str = "") -> Response:
     """Show one record, with the state after it."""
-    history = await _history(request)
+    history = await history_of(request)
     seq = number(request.path_params["seq"])
     if not 1 <= seq <= len(history.lines):
         raise NotFoundError(f"The run has no record {seq}; it has {len(history.lines)}.")
@@ -47,7 +47,7 @@ async def record(request: Request, *, problem: str = "", text: str = "") -> Resp
 async def fork(request: Request) -> Response:
     """Begin a run with the facts up to a record, and go to its page."""
     context, form = context_of(request), await posted(request)
-    history, seq = await _history(request), number(request.path_params["seq"])
+    history, seq = await history_of(request), number(request.path_params["seq"])
     if not 1 <= seq <= len(history.lines):
         raise NotFoundError(f"The run has no record {seq}.")
     steer, edited = form.text("text"), form.data.get("content")
@@ -72,10 +72,6 @@ async def fork(request: Request) -> Response:
 def number(text: str) -> int:
     """Return a number in an address; 0 for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 12 else 0
-
-
-async def _history(request: Request) -> History:
-    return await context_of(request).world.archive.history(request.path_params["run"])
 
 
 def _boundary(history: History, seq: int) -> int:

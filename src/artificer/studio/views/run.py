@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 
@@ -11,11 +10,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import NotFoundError
-from artificer.events import sse
-from artificer.runs import Run
-from artificer.studio.context import Form, actor_of, context_of, posted
+from artificer.studio.context import Form, actor_of, context_of, history_of, posted, run_of
 from artificer.studio.decisions import decisions_of
 from artificer.studio.downloads import downloads_of
+from artificer.studio.live import EVENT_STREAM, after_of, event_pieces, number_in
 from artificer.studio.pages import page
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised, topmost
@@ -31,8 +29,6 @@ ENDINGS: dict[str, type[Pause | Interrupt | Cancel]] = {
 }
 ACTIONS = {"resume", *TEXTS, *ENDINGS}
 
-OVER = frozenset({"completed", "partial", "failed", "cancelled", "pruned"})
-
 
 async def show(request: Request) -> Response:
     """Show a run."""
@@ -47,7 +43,7 @@ async def body(request: Request) -> Response:
 async def values_of(request: Request) -> dict[str, Any]:
     """Return what the page of a run shows."""
     context = context_of(request)
-    history = await context.world.archive.history(request.path_params["run"])
+    history = await history_of(request)
     run = history.run
     story, here = transcript(run.events), context.executions.executes(run.id)
     return {
@@ -58,41 +54,30 @@ async def values_of(request: Request) -> dict[str, Any]:
         "said": "",
         "downloads": downloads_of(run),
         "revisable": can_be_revised(run.state),
-        "over": run.status in OVER and not here,  # it may be about to go on
+        "over": run.state.status is not None and not here,  # it may be about to go on
         "here": here,
         "failure": context.executions.failures.get(run.id, ""),
     }
 
 
-async def _run(request: Request) -> Run[Any]:
-    return await context_of(request).world.get(request.path_params["run"])
-
-
 async def report(request: Request) -> Response:
     """Show the report, finished or as far as it is, in a frame without any rights."""
-    run = await _run(request)
+    run = await run_of(request)
     return HTMLResponse(run.draft_html, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
 async def events(request: Request) -> Response:
     """Stream the events of a run from the record after ``after``, or after the last one seen."""
-    run = await _run(request)
-    last = request.headers.get("last-event-id") or request.query_params.get("after", "0")
-    after = int(last) if last.isascii() and last.isdecimal() else 0
-    world = context_of(request).world
-
-    async def pieces() -> AsyncIterator[bytes]:
-        yield b"retry: 1000\n\n"
-        async for event in world.events(run.id, after=after):
-            yield sse(event)
-
-    return StreamingResponse(pieces(), media_type="text/event-stream")
+    run = await run_of(request)
+    after = after_of(request, number_in(request.query_params.get("after", ""), 0))
+    pieces = event_pieces(context_of(request).world, run.id, after)
+    return StreamingResponse(pieces, media_type=EVENT_STREAM)
 
 
 async def act(request: Request) -> Response:
     """Do what a person wants of a run, and show its page again."""
     context, form = context_of(request), await posted(request)
-    run, action = await _run(request), request.path_params["action"]
+    run, action = await run_of(request), request.path_params["action"]
     if action not in ACTIONS:
         raise NotFoundError(f"There is no action {action!r}.")
     signal = _signal(action, form, actor_of(request).name)

@@ -11,7 +11,7 @@ from artificer.artifacts.ref import ArtifactRef
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.run_artifact import RunArtifact
 from artificer.runs import Run
-from artificer.studio.context import context_of
+from artificer.studio.context import context_of, history_of
 from artificer.studio.pages import page
 from artificer.studio.provenance import Traces, artifact_trace, same_value, sentences, traces
 from artificer.studio.views.records import number
@@ -27,7 +27,7 @@ MAX_DATA = 8
 
 async def show(request: Request) -> Response:
     """Show the origin of every artifact and paragraph of a report."""
-    history = await context_of(request).world.archive.history(request.path_params["run"])
+    history = await history_of(request)
     run = history.run
     found = traces(history.lines, run.state.sources)
     refs, made = _refs(run), {one.digest: one for one in run.artifacts.values()}
@@ -47,7 +47,7 @@ async def show(request: Request) -> Response:
 
 async def artifact(request: Request) -> Response:
     """Show one artifact with its cells; a chosen one with where its value stands."""
-    history = await context_of(request).world.archive.history(request.path_params["run"])
+    history = await history_of(request)
     run, wanted = history.run, request.path_params["artifact"]
     ref = next((ref for ref in _refs(run) if f"{ref.kind}:{ref.id}" == wanted), None)
     made = next((a for a in run.artifacts.values() if ref and a.digest == ref.payload), None)

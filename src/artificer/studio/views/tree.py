@@ -15,7 +15,7 @@ from artificer.core.intents import AdvanceBuild
 from artificer.core.record import EventLine
 from artificer.errors import NotFoundError
 from artificer.runs import History
-from artificer.studio.context import context_of
+from artificer.studio.context import context_of, history_of
 from artificer.studio.differences import patch_lines
 from artificer.studio.pages import page
 
@@ -36,7 +36,7 @@ class CheckedChange(NamedTuple):
 async def show(request: Request) -> Response:
     """Show the runs below a run, as they belong together."""
     archive = context_of(request).world.archive
-    history = await archive.history(request.path_params["run"])
+    history = await history_of(request)
     run, build = history.run, history.run.state.build
     nodes = await archive.tree(run.id) if build else await archive.children(run.id)
     values = {
@@ -53,7 +53,7 @@ async def show(request: Request) -> Response:
 async def change(request: Request) -> Response:
     """Show the difference that a checked change makes; 0 is the whole build's."""
     context = context_of(request)
-    history = await context.world.archive.history(request.path_params["run"])
+    history = await history_of(request)
     run = history.run
     known = {str(one.seq): one for one in changes(history)}
     if run.state.build is not None and (whole := _all_of_it(run.state.build)) is not None:
