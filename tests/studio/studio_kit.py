@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from uvicorn import Config, Server
 
+from artificer.backends.browser.window import PROGRAMS
 from artificer.studio.access import Access
 from artificer.studio.app import studio
 from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import ApiTokens
 from artificer.world import World
+from needs import has, reason
+
+PATIENCE = 120_000
+"""Milliseconds until a page is wrong: a busy machine is slow, not wrong."""
+
+REMARKS = r"responded with a status of 4(00|09)|net::ERR_(CONNECTION|INCOMPLETE|EMPTY|FAILED)"
+"""What a browser itself says of a form that was refused, and of a studio that has stopped."""
 
 
 class Studio:
@@ -51,6 +62,45 @@ async def serving(
     finally:
         server.should_exit = True
         await task
+
+
+@asynccontextmanager
+async def browsing() -> AsyncIterator[Any]:
+    """Open a browser whose pages fail the test for any message on their consoles."""
+    playwright = pytest.importorskip("playwright.async_api", reason=reason("playwright"))
+    if not has("chromium"):
+        pytest.skip(reason("chromium"))
+    program = next(path for path in map(shutil.which, PROGRAMS) if path)
+    said: list[str] = []
+    async with playwright.async_playwright() as browsers:
+        browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield Browser(browser, said)
+        await browser.close()
+    assert [line for line in said if not re.search(REMARKS, line)] == []
+
+
+class Browser:
+    """A browser, and what the consoles of its pages said."""
+
+    def __init__(self, browser: Any, said: list[str]) -> None:
+        self.browser = browser
+        self.said = said
+
+    async def new_page(self) -> Any:
+        """Open a page with cookies of its own."""
+        page = await (await self.browser.new_context()).new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        return page
+
+
+def expect(locator: Any) -> Any:
+    """Return Playwright's assertions, which wait: a page may still be the one before."""
+    from playwright.async_api import expect as playwright_expect
+
+    playwright_expect.set_options(timeout=PATIENCE)
+    return playwright_expect(locator)
 
 
 async def entered(page: Any, studio: Studio) -> None:

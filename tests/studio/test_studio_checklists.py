@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, entered
+from studio_kit import Studio, browsing, entered, expect
 
 from artificer import Agent
-from artificer.backends.browser.window import PROGRAMS
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.runs import Run
-from needs import has, reason
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "journals"))
 
@@ -101,23 +98,15 @@ class TestForms:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not has("chromium"), reason=reason("chromium"))
 class TestInABrowser:
     @pytest.fixture
     async def tabs(self, served: Studio) -> AsyncIterator[list[Any]]:
-        """Two people's browsers, which fail the test for what scripts complain about."""
-        playwright = pytest.importorskip("playwright.async_api", reason=reason("playwright"))
-        program = next(path for path in map(shutil.which, PROGRAMS) if path)
-        async with playwright.async_playwright() as browsers:
-            browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
-            pages = [await (await browser.new_context()).new_page() for _ in range(2)]
-            broken: list[str] = []
+        """Two people's browsers."""
+        async with browsing() as browser:
+            pages = [await browser.new_page() for _ in range(2)]
             for page in pages:
-                page.on("pageerror", lambda error: broken.append(str(error)))
                 await entered(page, served)
             yield pages
-            await browser.close()
-            assert broken == []
 
     async def test_two_people_see_each_others_ticks(self, served: Studio, tabs: list[Any]) -> None:
         run = await delivered(served)
@@ -129,13 +118,13 @@ class TestInABrowser:
         await second.get_by_role("checkbox", name="Beta").focus()
         await second.keyboard.press("Space")
         await first.get_by_role("checkbox", name="Beta", checked=True).wait_for()
-        assert await first.get_by_text("2 of 2 done").is_visible()
+        await expect(first.get_by_text("2 of 2 done")).to_be_visible()
         await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")
         for page in tabs:
             await page.get_by_role("checkbox", name="Alpha", checked=False).wait_for()
-            assert await page.get_by_text("taken back by Grace").is_visible()
+            await expect(page.get_by_text("taken back by Grace")).to_be_visible()
         await first.reload()
-        assert await first.get_by_role("checkbox", name="Beta", checked=True).is_visible()
+        await expect(first.get_by_role("checkbox", name="Beta", checked=True)).to_be_visible()
         assert (await served.world.archive.replay(run.id)).identical
         assert (await served.world.get(run.id)).state.turn == run.state.turn
 
@@ -150,6 +139,6 @@ class TestInABrowser:
         await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")
         await page.get_by_role("checkbox", name="Alpha").click()
         await page.get_by_text("Somebody has changed this meanwhile.").wait_for()
-        assert await page.get_by_role("checkbox", name="Alpha", checked=False).is_visible()
+        await expect(page.get_by_role("checkbox", name="Alpha", checked=False)).to_be_visible()
         (now,) = await served.world.checklists.read(run.id)
         assert (now.done, now.revision) == (0, 2)

@@ -10,7 +10,7 @@ import pytest
 from git_project import project
 from parts import PAIR, PROJECT
 from site_of_builds import site
-from studio_kit import Studio, entered, serving
+from studio_kit import Studio, entered, expect, serving
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
@@ -38,10 +38,10 @@ async def test_two_runs_side_by_side(served: Studio, page: Any) -> None:
     await page.get_by_role("link", name="Compare").click()
     await page.get_by_role("link", name="Tell of the sea.").click()
     await page.get_by_role("heading", name="Two runs side by side").wait_for()
-    assert "It is blue." in await page.locator("del").first.inner_text()
-    assert "<script>alert(1)" in await page.locator("ins").first.inner_text()
+    await expect(page.locator("del").first).to_contain_text("It is blue.")
+    await expect(page.locator("ins").first).to_contain_text("<script>alert(1)")
     await page.get_by_role("link", name="record 3 of B").click()
-    assert await page.get_by_role("heading", name="ModelResponded event").is_visible()
+    await expect(page.get_by_role("heading", name="ModelResponded event")).to_be_visible()
 
 
 @pytest.mark.req("studio-compare")
@@ -65,17 +65,17 @@ async def test_a_build_shows_its_runs_their_checks_and_changes(tmp_path: Path, p
         await entered(page, studio)
         await page.goto(f"{studio.url}/runs/b")
         await page.get_by_role("link", name="Tree").click()
-        assert await page.get_by_role("link", name="code/left/one").first.is_visible()
-        assert await page.get_by_text("passed", exact=True).count() == 6
+        await expect(page.get_by_role("link", name="code/left/one").first).to_be_visible()
+        await expect(page.get_by_text("passed", exact=True)).to_have_count(6)
         await (
             page.locator("h2:has-text('Changes') + ul")
             .get_by_role("link", name="code/left/one")
             .click()
         )
-        assert await page.locator("ins").all_inner_texts() == ["left"]
+        await expect(page.locator("ins")).to_have_text(["left"])
         await page.get_by_role("link", name="Back to the tree").click()
         await page.get_by_role("link", name="All that is merged").click()
-        assert await page.locator("ins").count() == 6
+        await expect(page.locator("ins")).to_have_count(6)
         for wrong in ("1", "99999", "x", "-1", "--output=x", "1" * 5_000):
             answer = await page.request.get(f"{studio.url}/runs/b/tree/{wrong}")
             assert answer.status == 404

@@ -18,7 +18,7 @@ from jobs import BRIEF
 from parts import PAIR, PROJECT
 from site_of_builds import site
 from strict_server import StrictServer, Turn
-from studio_kit import Studio, entered, serving
+from studio_kit import Studio, entered, expect, serving
 from test_build_consent import BRIEFLY, GREETER, TEST, UNITTEST, WORK, engineer
 
 from artificer.agent import Agent
@@ -191,7 +191,7 @@ async def built(tmp_path: Path) -> AsyncIterator[Studio]:
 async def test_a_plan_is_sent_back_and_the_next_one_approved(built: Studio, page: Any) -> None:
     await entered(page, built)
     await page.get_by_role("link", name="Inbox").click()
-    assert await page.get_by_role("heading", name="A pair").is_visible()
+    await expect(page.get_by_role("heading", name="A pair")).to_be_visible()
     await page.get_by_role("button", name="Ask for another plan").click()
     await page.get_by_text("Say what the next plan has to do differently.").wait_for()
     await page.goto(f"{built.url}/runs/b")
@@ -201,11 +201,11 @@ async def test_a_plan_is_sent_back_and_the_next_one_approved(built: Studio, page
     await page.get_by_label("Reason, or what").fill("Name it better.")
     await page.get_by_role("button", name="Ask for another plan").click()
     await page.get_by_role("heading", name="A better pair").wait_for()
-    assert await page.get_by_text("Version 2").is_visible()
-    assert await page.get_by_text("Ada wanted: Name it better.").is_visible()
+    await expect(page.get_by_text("Version 2")).to_be_visible()
+    await expect(page.get_by_text("Ada wanted: Name it better.")).to_be_visible()
     await page.get_by_text("What changed since the last version").click()
-    assert await page.locator("del").all_inner_texts() == ["A pair"]
-    assert await page.locator("ins").all_inner_texts() == ["A better pair"]
+    await expect(page.locator("del")).to_have_text(["A pair"])
+    await expect(page.locator("ins")).to_have_text(["A better pair"])
     await other.get_by_role("button", name="Approve").click()
     await other.get_by_text("It was sent back by Ada.").wait_for()
     await page.get_by_role("button", name="Approve").click()

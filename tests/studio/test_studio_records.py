@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, entered, serving
+from studio_kit import Studio, entered, expect, serving
 from test_studio_decisions import EVIL, form_of, post, waiting
 
 from artificer.agent import Agent
@@ -58,7 +58,7 @@ async def test_steps_through_records_and_forks_there(studio: Studio, page: Any) 
         await page.get_by_text(f"Record {seq} of {count}").wait_for()
         await page.wait_for_load_state()
         await page.keyboard.press("ArrowRight")
-    assert await page.get_by_text("completed").first.is_visible()
+    await expect(page.get_by_text("completed").first).to_be_visible()
     await page.keyboard.press("Home")
     await page.get_by_text(f"Record 1 of {count}").wait_for()
     await page.get_by_role("link", name="After →").click()
@@ -73,9 +73,9 @@ async def test_steps_through_records_and_forks_there(studio: Studio, page: Any) 
     runs = await studio.world.archive.runs()
     assert len(runs) == 2
     await page.get_by_role("link", name="Replay").click()
-    assert await page.get_by_role("heading", name="Identical").count() == 0
+    await expect(page.get_by_role("heading", name="Identical")).to_have_count(0)
     await page.get_by_role("button", name="Replay now").click()
-    assert await page.get_by_role("heading", name="Identical").is_visible()
+    await expect(page.get_by_role("heading", name="Identical")).to_be_visible()
 
 
 @pytest.mark.req("studio-timeline")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, entered
+from studio_kit import Studio, entered, expect
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -70,21 +71,19 @@ async def test_a_figure_leads_to_its_binding_call_response_and_receipt(
     await page.get_by_role("link", name="Sources").click()
     figure = page.locator("#chart-disk")
     await figure.locator("summary").first.click()
-    assert "Data: disks, call 1: " in await figure.inner_text() or "Data: disks, call 1, " in (
-        await figure.inner_text()
-    )
+    await expect(figure).to_contain_text(re.compile("Data: disks, call 1[:,] "))
     bound = figure.locator("li", has_text="Bound to")
     receipt = bound.locator("dd").nth(2).get_by_role("link")
     await receipt.click()
-    assert await page.get_by_role("heading", name="ToolReturned event").is_visible()
-    assert await page.get_by_text("By", exact=True).is_visible()
+    await expect(page.get_by_role("heading", name="ToolReturned event")).to_be_visible()
+    await expect(page.get_by_text("By", exact=True)).to_be_visible()
     await page.goto(f"{served.url}/runs/r/sources")
     await page.locator("#chart-disk summary").first.click()
     await page.locator("#chart-disk").get_by_role("link", name="Look at its cells").click()
     await page.get_by_role("link", name="7341", exact=True).click()
     cell = page.locator("#cell")
-    assert "The binding gives it." in await cell.inner_text()
-    assert "disks#1 at /items/1/bytes" in await cell.inner_text()
+    await expect(cell).to_contain_text("The binding gives it.")
+    await expect(cell).to_contain_text("disks#1 at /items/1/bytes")
 
 
 @pytest.mark.req("studio-provenance")
