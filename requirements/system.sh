@@ -1,21 +1,24 @@
 #!/bin/sh
-# The programs that tests run and pip cannot bring. As root, with apt-get, it installs those that
+# The programs and files that tests use and pip cannot bring. As root, with apt-get, it installs those that
 # are missing (as in CI and in a container); for anyone else it names them, and their tests skip.
 set -eu
 
 missing=
 while read -r program packages; do
-    command -v "$program" >/dev/null || missing="$missing $packages"
+    command -v "$program" >/dev/null || [ -f "$program" ] || missing="$missing $packages"
 done <<'PROGRAMS'
+/usr/share/java/preflight.jar libpdfbox2-java libactivation-java libjaxb-api-java
 bc bc
 bwrap bubblewrap
 cc gcc
 chromium chromium fonts-liberation libpangoft2-1.0-0
 ffmpeg ffmpeg
 git git
+java default-jre-headless
 jq jq
 node nodejs
 npm npm
+qpdf qpdf
 rg ripgrep
 soffice libreoffice-writer-nogui libreoffice-calc-nogui
 sqlite3 sqlite3

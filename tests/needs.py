@@ -60,6 +60,8 @@ def has(name: str) -> bool:
     """Whether a program or a module is here."""
     if name in EXTRAS:
         return importlib.util.find_spec(name) is not None
+    if name.startswith("/"):
+        return Path(name).is_file()
     return any(map(shutil.which, PROGRAMS if name == "chromium" else (name,)))
 
 

@@ -129,7 +129,7 @@ class TestPdf:
         assert root["/ViewerPreferences"]["/DisplayDocTitle"] == True  # noqa: E712
         assert pdf.metadata is not None
         assert pdf.metadata.title == "Checkout latency, third quarter"
-        assert b'pdfuaid:part="1"' in root["/Metadata"].get_object().get_data()
+        assert b"<pdfuaid:part>1</pdfuaid:part>" in root["/Metadata"].get_object().get_data()
 
     def test_its_bookmarks_are_the_headings(self, pdf: pypdf.PdfReader) -> None:
         top, below = pdf.outline

@@ -12,22 +12,23 @@ import io
 import logging
 import warnings
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree.ElementTree import Element, SubElement, fromstring
 
 from artificer.artifacts.any_artifact import Artifact
+from artificer.artifacts.svg.payload import Svg
 from artificer.errors import InvariantError, MissingExtraError, OperatorError
 from artificer.files import packaged
 from artificer.plugins import load
 from artificer.render import export
 from artificer.render.export.exported import Exported, ExportStep, Files
+from artificer.render.export.kept import VARIANT, finish
+from artificer.render.export.opaque import needs_pixels, opaque
 from artificer.render.export.paper import is_rtl, paper
 from artificer.render.export.single import picture_of, to_png
 from artificer.render.export.tree import written
 from artificer.render.report import Provenance, Report
 
-VARIANT = "pdf/ua-1"
-"""The standard of tagged PDF (ISO 14289-1) that the file declares."""
-
+_PNG = "data:image/png;base64,"
 _SHARP = 3.0
 """Pixels of a picture for each pixel of the drawing."""
 
@@ -44,12 +45,13 @@ def pdf_files(exported: Exported, name: str, step: ExportStep) -> Files:
     root = paper(exported.report)
     _styled(root)
     _described(root, exported.report.provenance)
-    _shaped(root, exported.report)
+    _drawn(root, exported.report)
+    _flat(root)
     page = html(string=f"<!DOCTYPE html>{written(root)}", url_fetcher=_closed(fetcher))
     with _silent():
         identifier = exported.report.provenance.digest.removeprefix("sha256:")[:32].encode()
         document = page.write_pdf(
-            pdf_variant=VARIANT, pdf_tags=True, pdf_identifier=identifier or None
+            finisher=finish, pdf_variant=VARIANT, pdf_identifier=identifier or None
         )
     return {name: bytes(document)}
 
@@ -100,23 +102,51 @@ def _described(root: Element, provenance: Provenance) -> None:
             SubElement(head, "meta", {"name": name, "content": provenance.created})
 
 
-def _shaped(root: Element, report: Report) -> None:
-    """Replace drawings of right-to-left text by pictures: the converter writes it from the left."""
+def _drawn(root: Element, report: Report) -> None:
+    """Make each drawing one that PDF/A can hold, and that the converter writes well.
+
+    It writes right-to-left text from the left, so such a drawing becomes a picture of pixels.
+    """
     anchors = {name.anchor: report.artifacts[name.key] for name in report.names.values()}
     for figure in root.iter("figure"):
         artifact = anchors.get(figure.get("id", ""))
         drawn = None if artifact is None else _drawing(artifact)
-        if drawn is None or not any(map(is_rtl, drawn)):
+        if drawn is None:
             continue
-        for parent in figure.iter():
-            for child in list(parent):
-                if child.tag in ("svg", "img"):
-                    words = child.get("alt") or child.findtext("title") or ""
-                    child[:] = []
-                    child.tag, child.text = "img", None
-                    data = base64.b64encode(to_png(drawn, _SHARP)).decode()
-                    child.attrib.clear()
-                    child.attrib |= {"alt": words, "src": f"data:image/png;base64,{data}"}
+        is_chart = not isinstance(artifact, Svg)
+        if any(map(is_rtl, drawn)) or (not is_chart and needs_pixels(fromstring(drawn))):
+            _as_pixels(figure, drawn)
+        elif is_chart:
+            for svg in figure.iter("svg"):
+                opaque(svg)
+
+
+def _as_pixels(figure: Element, drawn: str) -> None:
+    for parent in figure.iter():
+        for child in list(parent):
+            if child.tag in ("svg", "img"):
+                words = child.get("alt") or child.findtext("title") or ""
+                child[:] = []
+                child.tag, child.text = "img", None
+                child.attrib.clear()
+                child.attrib |= {"alt": words, "src": _PNG + _base64(to_png(drawn, _SHARP))}
+
+
+def _flat(root: Element) -> None:
+    """Put each picture of pixels on white paper, in the colours of a screen."""
+    opened = load("PIL.Image:open")
+    for image in root.iter("img"):
+        kind, _, data = image.get("src", "").partition(";base64,")
+        if kind.startswith("data:image/") and "svg" not in kind:
+            picture = opened(io.BytesIO(base64.b64decode(data))).convert("RGBA")
+            paper = load("PIL.Image:new")("RGBA", picture.size, "white")
+            written = io.BytesIO()
+            load("PIL.Image:alpha_composite")(paper, picture).convert("RGB").save(written, "PNG")
+            image.set("src", _PNG + _base64(written.getvalue()))
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _drawing(artifact: Artifact) -> str | None:
