@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 from typing import Any
 from xml.etree import ElementTree
 
@@ -32,6 +31,7 @@ from artificer.render.charts.measure import fitted, width
 from artificer.render.charts.style import PALETTE
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import CHARTS, grid
+from artificer.render.stylesheet import stylesheet
 from artificer.render.text import anchor, figure
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -69,7 +69,7 @@ class TestSvg:
         assert labels <= words
 
     def test_the_page_knows_every_colour(self, chart: Chart) -> None:
-        css = resources.files("artificer.render").joinpath("report.css").read_text("utf-8")
+        css = stylesheet("report.css")
         colours = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', to_svg(chart)))
         ink = {"#1b2026"}
         assert colours - ink <= set(re.findall(r'"(#[0-9a-f]{6})"', css))
@@ -143,7 +143,7 @@ def _contrast(one: str, other: str) -> float:
 @pytest.mark.req("palette")
 def test_every_colour_stands_out_on_its_paper() -> None:
     """WCAG 2.2: 3:1 for graphics (1.4.11), 4.5:1 for text (1.4.3), in the light and in the dark."""
-    css = resources.files("artificer.render").joinpath("report.css").read_text("utf-8")
+    css = stylesheet("report.css")
     themes = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", b)) for b in css.split(":root {")[1:]]
     assert len(themes) == 3
     for theme in themes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from importlib import resources
 from statistics import quantiles
 from typing import Any
 from xml.etree import ElementTree
@@ -29,6 +28,7 @@ from artificer.render.charts.style import HEAT
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import grid
 from artificer.render.html import to_html
+from artificer.render.stylesheet import stylesheet
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
@@ -222,7 +222,7 @@ def test_quartiles_are_those_of_the_standard_library(values: list[int]) -> None:
 
 @pytest.mark.req("palette")
 def test_the_values_in_a_heat_map_can_be_read_in_every_theme() -> None:
-    css = resources.files("artificer.render").joinpath("report.css").read_text("utf-8")
+    css = stylesheet("report.css")
     themes = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", b)) for b in css.split(":root {")[1:]]
     for theme in themes:
         for step in range(1, 7):
@@ -234,7 +234,7 @@ def test_the_values_in_a_heat_map_can_be_read_in_every_theme() -> None:
 @pytest.mark.req("chart-svg")
 @pytest.mark.parametrize("call", CHARTS, ids=lambda c: c[1]["id"])
 def test_the_page_knows_every_colour(call: Any) -> None:
-    css = resources.files("artificer.render").joinpath("report.css").read_text("utf-8")
+    css = stylesheet("report.css")
     for canvas in (WIDE, NARROW):
         svg = to_svg(load(*call), canvas)  # type: ignore[arg-type]
         colours = set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', svg))

@@ -25,7 +25,7 @@ PATIENCE = 120_000
 """Milliseconds until a page is wrong: a busy machine is slow, not wrong."""
 
 REMARKS = r"responded with a status of 4(00|09)|net::ERR_(CONNECTION|INCOMPLETE|EMPTY|FAILED)"
-"""What a browser itself says of a form that was refused, and of a studio that has stopped."""
+"""The browser's own remarks on a form that was refused, and on a studio that has stopped."""
 
 
 class Studio:

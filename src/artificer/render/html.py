@@ -1,7 +1,7 @@
 """A report as one self-contained HTML file: no script, nothing fetched, readable by anyone.
 
 The content security policy forbids everything the file does not need, so that even a mistake in
-the markup cannot run or fetch anything: styles only by the hash of report.css, images only as data.
+the markup cannot run or fetch anything: styles only by the hash of its own, images only as data.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from functools import cache
 
 from markupsafe import Markup
 
-from artificer import render
-from artificer.files import packaged
 from artificer.render.attachments import attachments_html
 from artificer.render.figures import artifact_html
 from artificer.render.message import message_html
 from artificer.render.narrative import Citation, Key, Passage
 from artificer.render.prose import passage_html
 from artificer.render.report import ArtifactName, Report
+from artificer.render.stylesheet import stylesheet
 from artificer.render.template import filled, macro
 from artificer.render.text import one_line
 
@@ -35,7 +34,7 @@ def to_html(report: Report) -> str:
             "page",
             ui=report.language,
             title=one_line(report.title),
-            style=Markup(_style()),
+            style=Markup(stylesheet("report.css")),
             style_digest=_style_digest(),
             heading=_heading(report),
             dateline=_dateline(report),
@@ -141,10 +140,5 @@ def _facts(report: Report) -> dict[str, str]:
 
 
 @cache
-def _style() -> str:
-    return packaged(render, "report.css")
-
-
-@cache
 def _style_digest() -> str:
-    return base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return base64.b64encode(hashlib.sha256(stylesheet("report.css").encode()).digest()).decode()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from importlib import resources
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,13 +16,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from artificer.errors import ArtificerError
+from artificer.render.stylesheet import tokens
 from artificer.studio.access import Access
 from artificer.studio.api.declared import PREFIX
 from artificer.studio.api.routes import api
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
-from artificer.studio.problems import answer_of, refused
-from artificer.studio.protection import Protection
+from artificer.studio.problems import actor_at, answer_of, refused
+from artificer.studio.protection import HEADERS, Protection
 from artificer.studio.views import (
     checklists,
     compare,
@@ -83,10 +85,8 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             Route("/runs/{run}/export/{form}", files.report),
             Route("/runs/{run}/artifacts/{artifact:path}/{form}", files.artifact),
             Route("/runs/{run}/{action}", run.act, methods=["POST"]),
-            Mount(
-                "/static",
-                StaticFiles(directory=str(resources.files("artificer.studio") / "static")),
-            ),
+            Route("/static/tokens.css", _tokens),
+            Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[
             Middleware(
@@ -96,7 +96,7 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
                 per_minute=world.config.studio.requests_per_minute,
             )
         ],
-        exception_handlers={ArtificerError: _failed, HTTPException: refused},
+        exception_handlers=_FAILURES,
         lifespan=lifespan,
     )
     app.state.studio = context
@@ -105,4 +105,24 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
 
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, ArtificerError)
-    return answer_of(error, request.url.path)
+    return answer_of(error, request.url.path, actor=actor_at(request))
+
+
+async def _broken(request: Request, _: Exception) -> Response:
+    """Answer what a bug has broken; the server writes the bug to its log."""
+    error = ArtificerError("The studio could not do this.", hint="Its log says why.")
+    answer = answer_of(error, request.url.path, actor=actor_at(request))
+    answer.headers.update(HEADERS)
+    return answer
+
+
+async def _tokens(_: Request) -> Response:
+    """Return what reports and the studio share: type, space and colour."""
+    return Response(tokens(), media_type="text/css")
+
+
+_FAILURES: Mapping[Any, Any] = {
+    ArtificerError: _failed,
+    HTTPException: refused,
+    Exception: _broken,
+}

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from artificer import errors as err
+from artificer.studio.access import Actor
+from artificer.studio.pages import problem_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,19 +58,30 @@ def status_of(error: err.ArtificerError) -> HTTPStatus:
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
-def answer_of(error: err.ArtificerError, path: str, status: HTTPStatus | None = None) -> Response:
-    """Return the answer of an error: JSON for programs, and plain text for people."""
+def answer_of(
+    error: err.ArtificerError,
+    path: str,
+    status: HTTPStatus | None = None,
+    actor: Actor | None = None,
+) -> Response:
+    """Return the answer of an error: JSON for programs, and a page for people."""
     status = status or status_of(error)
     if path.startswith(API):
         body = ErrorAnswer(ErrorBody(error.code, error.message, error.hint))
         answer = Response(msgspec.json.encode(body), status, media_type="application/json")
     else:
-        answer = PlainTextResponse(f"{error.message}\n{error.hint or ''}".rstrip() + "\n", status)
+        answer = problem_page(error, status, actor)
     if isinstance(error, err.RateLimitError):
         answer.headers["Retry-After"] = str(error.seconds)
     if status == HTTPStatus.UNAUTHORIZED and path.startswith(API):
         answer.headers["WWW-Authenticate"] = 'Bearer realm="artificer"'
     return answer
+
+
+def actor_at(request: Request) -> Actor | None:
+    """Return who sends a request, if that is known already."""
+    actor: Actor | None = getattr(request.state, "actor", None)
+    return actor
 
 
 async def refused(request: Request, error: Exception) -> Response:
@@ -77,7 +90,7 @@ async def refused(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     hint = "/api/v1/openapi.json lists what there is." if path.startswith(API) else None
     found = err.NotFoundError(f"{error.detail.removesuffix('.')}.", hint=hint)
-    answer = answer_of(found, path, HTTPStatus(error.status_code))
+    answer = answer_of(found, path, HTTPStatus(error.status_code), actor_at(request))
     for name, value in (error.headers or {}).items():
         answer.headers[name] = value
     return answer

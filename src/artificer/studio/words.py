@@ -14,6 +14,8 @@ _STATUS = {
     "partial": "incomplete",
 }
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
 
 def status_word(status: str) -> str:
     """The state of a run, in a word or three."""
@@ -23,6 +25,22 @@ def status_word(status: str) -> str:
 def clock(at: int) -> str:
     """A moment (milliseconds since 1970) as ISO 8601, in UTC."""
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")
+
+
+def stamp(at: int) -> str:
+    """A moment (milliseconds since 1970) as people write it, in UTC."""
+    return f"{day(at)}, {time_of_day(at)} UTC"
+
+
+def day(at: int) -> str:
+    """The day of a moment, in UTC."""
+    moment = datetime.fromtimestamp(at / 1000, UTC)
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def time_of_day(at: int) -> str:
+    """The time of a moment in its day, in UTC."""
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%H:%M:%S}"
 
 
 def ago(at: int, now: float | None = None) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from artificer import render
 from artificer.cli.inspect.timeline import Entry
-from artificer.files import packaged
+from artificer.render.stylesheet import stylesheet
 from artificer.render.template import filled
 from artificer.render.text import one_line
 from artificer.report import write_files
@@ -33,8 +32,10 @@ def write_pages(
         "made",
         title=one_line(run.state.run_spec.prompt),
         report=REPORT if finished else "",
-        style=Markup(_style()),
-        style_digest=base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode(),
+        style=Markup(stylesheet("made.css")),
+        style_digest=base64.b64encode(
+            hashlib.sha256(stylesheet("made.css").encode()).digest()
+        ).decode(),
         facts=tuple(facts),
         turns=_turns(entries, begun),
         run=run.id,
@@ -64,7 +65,3 @@ def _turns(entries: Iterable[Entry], begun: int) -> list[dict[str, object]]:
             }
         )
     return turns
-
-
-def _style() -> str:
-    return packaged(render, "made.css")

@@ -13,9 +13,9 @@ import hashlib
 from functools import cache
 from typing import Any
 
-from artificer import render
 from artificer.cli import mcp
 from artificer.files import packaged
+from artificer.render.stylesheet import stylesheet
 
 EXTENSION = "io.modelcontextprotocol/ui"
 
@@ -39,7 +39,7 @@ UI: dict[str, Any] = {
 @cache
 def app_page() -> str:
     """Return the app as one page."""
-    script, style = packaged(mcp, "report_app.js"), packaged(render, "report.css")
+    script, style = packaged(mcp, "report_app.js"), stylesheet("report.css")
     policy = "; ".join(
         (
             "default-src 'none'",
