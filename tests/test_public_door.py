@@ -68,6 +68,7 @@ PUBLIC = {
     "RunStream",
     "ScriptedProvider",
     "Steer",
+    "Storage",
     "Tick",
     "ToolChoice",
     "ToolDefinition",

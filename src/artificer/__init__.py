@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         Question,
         Receipt,
         RunContext,
+        Storage,
     )
     from artificer.providers.scripted import ScriptedProvider
     from artificer.runs import Run
@@ -134,6 +135,7 @@ _HOMES = {
     "RunStream": "runtime.stream",
     "ScriptedProvider": "providers.scripted",
     "Steer": "core.signals",
+    "Storage": "ports",
     "Tick": "core.signals",
     "ToolChoice": "values.model",
     "ToolDefinition": "contracts.definition",
@@ -206,6 +208,7 @@ __all__ = [
     "Receipt",
     "Journal",
     "BlobStore",
+    "Storage",
     "Approver",
     "Decider",
     "Question",

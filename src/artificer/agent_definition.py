@@ -204,9 +204,22 @@ def _hint(name: str, kind: type, value: object) -> str:
     return f"{name}={kind.__name__}({fields})"
 
 
-def _checked_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+def shared_tools(tools: Iterable[ExecutedTool]) -> tuple[ExecutedTool, ...]:
+    """Return the tools that a world gives to all of its runs. Raises AuthorError."""
+    found: list[ExecutedTool] = []
+    for tool in _checked_tools(tools, "a world"):
+        if isinstance(tool, AgentTool):
+            raise AuthorError(
+                f"The agent {tool.definition.name!r} cannot be a tool of every run, its own too.",
+                hint="Pass it to the agents that call it: Agent(tools=[…]).",
+            )
+        found.append(tool)
+    return tuple(found)
+
+
+def _checked_tools(tools: Iterable[Tool], owner: str = "an agent") -> tuple[Tool, ...]:
     if isinstance(tools, str | Path):
-        raise AuthorError("The tools of an agent are a list.", hint=f"tools=[{str(tools)!r}]")
+        raise AuthorError(f"The tools of {owner} are a list.", hint=f"tools=[{str(tools)!r}]")
     checked = tuple(tools)
     for tool in checked:
         if not (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from artificer.backends.workspace.audit import audit
@@ -13,7 +13,7 @@ from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
 from artificer.errors import NotFoundError
 from artificer.policies.engine import consult_here
-from artificer.ports import Indexed, Provider, RunHead, Storage
+from artificer.ports import Clock, Indexed, Provider, RunHead, Storage
 from artificer.recordings.export import export
 from artificer.recordings.file import compress
 from artificer.runs import History, Run
@@ -33,7 +33,6 @@ from artificer.runtime.waiting import questions_below
 from artificer.system import SystemClock
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
-from artificer.wiring.workspaces import build_workspaces
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.tree import BuildNode
@@ -51,6 +50,8 @@ class Archive:
 
     config: Config
     _storage: Storage
+    _clock: Clock = field(default_factory=SystemClock)
+    _providers: Mapping[str, Provider] = field(default_factory=dict)
 
     @classmethod
     @asynccontextmanager
@@ -71,7 +72,7 @@ class Archive:
 
     async def budget(self) -> DayBudget:
         """Return what the project has spent today, and its limits."""
-        now = SystemClock().now()
+        now = self._clock.now()
         return await day_budget(self._storage.budget, self.config.budget.day, now)
 
     async def get(self, run_id: str) -> Run:
@@ -191,7 +192,8 @@ class Archive:
     async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
         """Reduce a run's journal again and compare every digest. Raises NotFoundError."""
         journal, blobs = self._storage.journal, self._storage.blobs
-        provider = model or mapper_of(await first_spec(journal, blobs, run_id), self.config)
+        spec = await first_spec(journal, blobs, run_id)
+        provider = model or mapper_of(spec, self.config, self._providers)
         return await replay(journal, blobs, run_id, provider, consult_here())
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
@@ -231,7 +233,7 @@ class Archive:
     @property
     def workspaces(self) -> Workspaces:
         """The world's workspaces. What is asked of them blocks."""
-        return build_workspaces(self._storage.blobs, self._storage.versions)
+        return Workspaces(self._storage.blobs, self._storage.versions, self._clock.now)
 
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from artificer.backends.workspace.audit import audit
+from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.ports import Amount, Correction
@@ -25,11 +26,9 @@ from artificer.runtime.keeping import (
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.verify import cited
-from artificer.system import SystemClock
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import open_to_read
-from artificer.wiring.workspaces import build_workspaces
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ class Maintenance:
         if repair and (index := storage.search_index) is not None and index.reached().position:
             await asyncio.to_thread(index.clear)
             check.repaired.append("cleared the index of texts: the next search makes it again")
-        workspaces = build_workspaces(storage.blobs, storage.versions)
+        workspaces = Workspaces(storage.blobs, storage.versions, self._resources.clock.now)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
         return check
 
@@ -135,6 +134,6 @@ class Maintenance:
         ``day`` is a date of UTC, by default today. What is None stays as it is. The correction is
         part of the journal's chain, with who made it and why.
         """
-        now = SystemClock().now()
+        now = self._resources.clock.now()
         correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)
         return await self._resources.storage.budget.correct(day or day_of(now), correction)

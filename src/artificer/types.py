@@ -187,6 +187,10 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.money import PriceConfig as PriceConfig
     from artificer.money import ReplyLimits as ReplyLimits
     from artificer.money import TierConfig as TierConfig
+    from artificer.ports import Budget as Budget
+    from artificer.ports import Correction as Correction
+    from artificer.ports import Signals as Signals
+    from artificer.ports import Snapshots as Snapshots
     from artificer.ports.attachment import Attachment as Attachment
     from artificer.ports.attachment import Prompt as Prompt
     from artificer.ports.budget import Amount as Amount
@@ -262,6 +266,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.wiring.checklists import Ticked as Ticked
     from artificer.wiring.conversation import EarlierMessages as EarlierMessages
     from artificer.wiring.conversation import EarlierRun as EarlierRun
+    from artificer.wiring.resources import WorldParts as WorldParts
     from artificer.wiring.signals import MessageOptions as MessageOptions
 
 _NAMES = {
@@ -450,6 +455,7 @@ _NAMES = {
     "wiring.builds": ("Builds",),
     # the journal and the budget
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
+    "ports": ("Budget", "Correction", "Signals", "Snapshots"),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
     "ports.versions": ("Versions",),
     "runtime.day_budget": ("DayBudget",),
@@ -458,6 +464,7 @@ _NAMES = {
     "maintenance": ("Maintenance",),
     "report": ("Views",),
     "wiring.conversation": ("EarlierMessages", "EarlierRun"),
+    "wiring.resources": ("WorldParts",),
     "wiring.signals": ("MessageOptions",),
     "run_artifact": ("RunArtifact", "RunArtifacts"),
     "runtime.search": ("Hit",),

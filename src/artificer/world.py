@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,14 @@ from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.contracts.output import OutputT
 from artificer.core.signals import Signal
+from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.events import RunEvent
-from artificer.ports import Approver, Prompt
+from artificer.ports import Approver, Clock, Prompt, Storage
 from artificer.runs import Run, make_run, text_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
-from artificer.system import SystemClock
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.dependencies import dependencies
@@ -35,7 +35,7 @@ from artificer.wiring.engines import Attendance, idle_engine
 from artificer.wiring.families import end_children
 from artificer.wiring.instructions import prepared
 from artificer.wiring.outputs import output_reader
-from artificer.wiring.resources import WorldResources
+from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
 from artificer.wiring.signals import MessageOptions, send
 from artificer.wiring.specs import Recorded
 from artificer.wiring.storage import memory_storage, open_storage
@@ -53,29 +53,34 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """Runs agents, and keeps what they do.
-
-    ``archive`` reads everything that the world keeps; ``maintenance`` looks after it.
-    """
+class World(AbstractAsyncContextManager["World"]):
+    """Runs agents, and keeps what they do."""
 
     _resources: WorldResources
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, config: Config | None = None) -> AsyncIterator[Self]:
-        """Open or make the world of this project, as ``artificer.toml`` and the environment say."""
-        config = config or load_config()
-        async with cls(WorldResources(config, await open_storage(config))) as world:
+    async def open(
+        cls,
+        config: Config | None = None,
+        storage: Storage | None = None,
+        **parts: Unpack[WorldParts],
+    ) -> AsyncIterator[Self]:
+        """Open or make the world of this project, as ``artificer.toml`` and the environment say.
+
+        A ``storage`` of your own keeps everything in its place. The world closes it, and the
+        providers among the `WorldParts`. Raises AuthorError for what is no part of a world.
+        """
+        config, checked = config or load_config(), CheckedParts.of(**parts)
+        opened = await open_storage(config, storage, checked.clock)
+        async with aclosing(cls(WorldResources(config, opened, checked))) as world:
             yield world
 
     @classmethod
-    def in_memory(cls, config: Config | None = None) -> Self:
+    def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
         """Return a world that lives as long as the process."""
-        return cls(WorldResources(config or Config(), memory_storage()))
-
-    async def __aenter__(self) -> Self:
-        return self
+        made = CheckedParts.of(**parts)
+        return cls(WorldResources(config or Config(), memory_storage(made.clock), made))
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
@@ -90,15 +95,21 @@ class World:
         return self._resources.config
 
     @property
+    def clock(self) -> Clock:
+        """The source of the times and ids of its runs."""
+        return self._resources.clock
+
+    @property
     def archive(self) -> Archive:
         """Everything that the world keeps, to be read."""
         from artificer.archive import Archive
 
-        return Archive(self.config, self._resources.storage.storage)
+        parts = self._resources
+        return Archive(parts.config, parts.storage.storage, parts.clock, parts.providers.own)
 
     @property
     def maintenance(self) -> Maintenance:
-        """The upkeep of the world."""
+        """The upkeep of the world: collecting, pruning and repairing what it keeps."""
         from artificer.maintenance import Maintenance
 
         return Maintenance(self._resources)
@@ -134,12 +145,11 @@ class World:
         If the model cannot be reached the run is ``stalled``: :meth:`resume` it. Without an
         ``approver`` it is ``waiting`` when the policy asks: :meth:`send` an answer, then resume it.
 
-        Raises:
-            ConfigError: no model is named, its provider is unknown, or a named tool is missing.
-            AuthorError: a tool, the output, an attachment or the history cannot be used.
-            MissingExtraError: the provider's SDK is not installed.
+        Raises ConfigError where no model is named, its provider is unknown, or a named tool is
+        missing; AuthorError for a tool, output, attachment or history that cannot be used; and
+        MissingExtraError where the provider's SDK is not installed.
         """
-        run_id = run_id or SystemClock().new_run_id()
+        run_id = run_id or self.clock.new_run_id()
         agent, deps = await prepared(agent or AgentDefinition(), run_id, deps)
         attendance = Attendance(approver, observer=observer, deps=deps)
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
@@ -158,21 +168,18 @@ class World:
         deps: Any = None,
     ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
-        run_id = run_id or SystemClock().new_run_id()
+        run_id = run_id or self.clock.new_run_id()
         more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
         run = partial(self.run, prompt, agent, **more)
         async with RunStream(self._resources.reader(run_id), run) as stream:
             yield stream
 
-    async def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
+    def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
         """Yield the events of a run, whoever drives it, from the record after ``after`` on.
 
         `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
         """
-        reader, storage = self._resources.reader(run_id, after), self._resources.storage
-        text = partial(text_of, blobs=storage.blobs)
-        async for event in watch(reader, storage.signals.is_watched, text, self._resources.project):
-            yield event
+        return _watched(self._resources, run_id, after)
 
     async def build(
         self,
@@ -191,12 +198,10 @@ class World:
         The project itself is not touched before `Builds.promote`. Without a ``decider`` the build
         is ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it. The agent's
         limits are those of the build and all its runs together.
-
-        Raises NotFoundError where the project has no git repository or no commit, ConfigError where
-        no model is named, git is missing, or nothing tests a brief build.
+        Raises NotFoundError without a git repository or a commit, ConfigError without a model, git
+        or anything that tests a brief build.
         """
-        agent, run_id = agent or AgentDefinition(), run_id or SystemClock().new_run_id()
-        options = options or BuildOptions()
+        agent, run_id = agent or AgentDefinition(), run_id or self.clock.new_run_id()
         made = await new_build(self._resources, agent, run_id, request, project, options)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, made, attendance) as engine:
@@ -223,11 +228,10 @@ class World:
         ``build_tokens`` is the new limit of what all runs of a build use together.
         Raises NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
         """
-        storage, agent = self._resources.storage, agent or AgentDefinition()
-        before = await restore(storage.journal, storage.blobs, storage.snapshots, run_id)
-        if (ended := await _ended(self._resources, run_id, agent, before.state)) is not None:
+        agent = agent or AgentDefinition()
+        spec, ended = await _ended(self._resources, run_id, agent)
+        if ended is not None:
             return ended
-        spec = before.state.run_spec
         wanted = recorded_provider(self._resources, agent, spec)
         recorded = Recorded(run_id, spec, wanted, build_tokens)
         attendance = Attendance(approver, decider, observer, await dependencies(agent, deps))
@@ -249,17 +253,13 @@ class World:
     ) -> Run[OutputT]:
         """Begin a run with the facts of another one, up to where every call is answered.
 
-        The agent's model, instructions and limits replace those that are recorded. ``RunForked``
-        in the new journal names the last record that was taken.
-
-        Raises:
-            NotFoundError: no such run or record.
-            ConfigError: a tool is missing or has changed, or the agent's policy is another one.
-            OperatorError: a record cannot be edited, or the facts do not fit the changes.
+        The agent's model, instructions and limits replace those that are recorded.
+        Raises NotFoundError, ConfigError where a tool is missing or has changed or the policy is
+        another one, OperatorError for a record that cannot be edited or does not fit the changes.
         """
         from artificer.wiring.forks import new_fork
 
-        new_id = new_id or SystemClock().new_run_id()
+        new_id = new_id or self.clock.new_run_id()
         agent, deps = await prepared(agent or AgentDefinition(), new_id, deps)
         fork = await new_fork(self._resources, agent, run_id, new_id, changes)
         attendance = Attendance(approver, decider, observer, deps)
@@ -305,16 +305,26 @@ class World:
         return await self.archive.get(run_id)
 
 
+async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
+    """Yield the events of a run; its reader begins with the first one that is taken."""
+    reader, storage = resources.reader(run_id, after), resources.storage
+    text = partial(text_of, blobs=storage.blobs)
+    async for event in watch(reader, storage.signals.is_watched, text, resources.project):
+        yield event
+
+
 async def _ended(
-    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT], state: RunState
-) -> Run[OutputT] | None:
-    """Return a run that is over and has got no more signals; None for any other."""
-    signals = await resources.storage.signals.read(run_id, state.letters)
+    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT]
+) -> tuple[RunSpec, Run[OutputT] | None]:
+    """Return a run's spec, and the run if it is over and has got no more signals."""
+    storage = resources.storage
+    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    signals = await storage.signals.read(run_id, state.letters)
     if state.phase is not RunPhase.FINISHED or signals:
-        return None
+        return state.run_spec, None
     await _tidy(resources, run_id, state)
     reader = output_reader(agent, state.run_spec) if agent.has_output else None
-    return await make_run(resources.storage, run_id, state, reader)
+    return state.run_spec, await make_run(storage, run_id, state, reader)
 
 
 async def _made(

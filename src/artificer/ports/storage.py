@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from artificer.ports.blobs import BlobStore
 from artificer.ports.budget import Budget
+from artificer.ports.clock import Clock
 from artificer.ports.journal import Durability, Journal
 from artificer.ports.signals import Signals
 from artificer.ports.snapshots import Snapshots
@@ -56,7 +57,8 @@ class StoragePlace(Struct, frozen=True):
 
     ``folder`` is the project's own on this machine, ``url`` the setting ``storage``. With
     ``read_only`` nothing is made or changed, and what would write raises OperatorError;
-    ``indexing`` allows it to keep the index of its texts all the same, where it can.
+    ``indexing`` allows it to keep the index of its texts all the same, where it can. ``clock`` is
+    that of the world, for the times of signals; None for the system's.
     """
 
     folder: Path
@@ -64,6 +66,7 @@ class StoragePlace(Struct, frozen=True):
     durability: Durability = "power"
     read_only: bool = False
     indexing: bool = False
+    clock: Clock | None = None
 
 
 @runtime_checkable

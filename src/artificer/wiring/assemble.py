@@ -38,7 +38,7 @@ from artificer.wiring.specs import (
     with_bindings,
     with_longest,
 )
-from artificer.wiring.toolbox import ToolBox, build_tools, located
+from artificer.wiring.toolbox import ToolBox, build_tools, located, used
 
 
 @asynccontextmanager
@@ -66,6 +66,7 @@ async def assemble(
         tools = build_tools(
             [
                 *config.tools,
+                *world.tools,
                 *with_children(world, agent.tools, attendance, _ASSEMBLERS),
                 *await servers.offered(),
             ],
@@ -110,7 +111,10 @@ async def assemble_recorded(
         ConfigError: a tool is missing or has changed since.
     """
     spec = recorded.spec
-    extra = list(with_children(world, agent.tools, attendance, _ASSEMBLERS))
+    extra = [
+        *used(world.tools, spec.tools()),
+        *with_children(world, agent.tools, attendance, _ASSEMBLERS),
+    ]
     if spec.belongs_to_build:
         from artificer.wiring.build_forks import tools_of_child
 
@@ -147,7 +151,7 @@ async def new_build(
     run: str,
     request: str | Brief,
     project: str | Path,
-    options: BuildOptions,
+    options: BuildOptions | None = None,
 ) -> Recorded:
     """Make the folder and the spec of a build.
 
@@ -165,6 +169,7 @@ async def new_build(
 
     brief = request if isinstance(request, Brief) else Brief(request)
     require_command(brief.check)
+    options = options or BuildOptions()
     if isinstance(request, Brief):
         options = options.replace(size="brief")
     model = choose_model(world, agent, "build")

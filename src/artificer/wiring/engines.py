@@ -15,7 +15,6 @@ from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.perform import Performer
-from artificer.system import SystemClock
 from artificer.telemetry.enable import with_telemetry
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.toolbox import ToolBox
@@ -68,7 +67,7 @@ def build_engine(
         executors=tools.executors,
         approver=attendance.approver,
         blobs=storage.blobs,
-        clock=SystemClock(),
+        clock=world.clock,
         budgets=NO_BUDGETS if provider.name == CALLER else world.budgets,
         clean=world.redactor.clean,
         locks=storage.locks,

@@ -18,7 +18,6 @@ from artificer.ports.attachment import checked
 from artificer.providers.chain import chained, providers_of
 from artificer.runtime.fork import ForkChanges, ForkPlan, origin_of, plan_fork
 from artificer.runtime.load import Loaded, first_spec_of, load
-from artificer.system import SystemClock
 from artificer.values.model import FALLBACK_FAILURES
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import wire_of
@@ -69,7 +68,7 @@ async def new_fork(
     for attachment in attached:
         await asyncio.to_thread(storage.blobs.put, attachment.data)
     forked = RunForked(
-        at=SystemClock().now(),
+        at=world.clock.now(),
         origin=await origin_of(storage.journal, run, plan, before, spec),
         steer=changes.steer,
         attachments=blocks,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
@@ -11,7 +11,7 @@ from msgspec import structs
 
 from artificer.config import Config, ProviderConfig
 from artificer.core.spec import Fallback, RunSpec
-from artificer.errors import ConfigError
+from artificer.errors import AuthorError, ConfigError
 from artificer.ports import Provider
 from artificer.providers.chain import chained
 from artificer.providers.dialects import RETURNS_REASONING
@@ -33,10 +33,14 @@ _RECORDED_URL = "http://recorded.invalid"
 
 
 class ProviderPool:
-    """Makes providers from their names, and keeps them until the world is closed."""
+    """Makes providers from their names, and keeps them until the world is closed.
 
-    def __init__(self, config: Config) -> None:
+    ``own`` are those of the program by their names, which come before all others.
+    """
+
+    def __init__(self, config: Config, own: Mapping[str, Provider]) -> None:
         self._config = config
+        self.own = own
         self._made: dict[tuple[str, str | None], Provider] = {}
         self._passed: WeakValueDictionary[int, Provider] = WeakValueDictionary()
 
@@ -75,9 +79,11 @@ class ProviderPool:
         Raises:
             ConfigError: no provider has that name.
         """
+        if name in self.own:
+            return self.own[name]
         key = (name, recorded)
         if key not in self._made:
-            self._made[key] = _make(name, self._config, recorded)
+            self._made[key] = _make(name, self._config, recorded, self.own)
         return self._made[key]
 
     def adopt(self, provider: Provider) -> Provider:
@@ -88,10 +94,33 @@ class ProviderPool:
 
     async def aclose(self) -> None:
         """Close the connections of all providers."""
-        providers = [*self._made.values(), *self._passed.values()]
+        providers = [*self._made.values(), *self.own.values(), *self._passed.values()]
         self._made.clear()
         for provider in providers:
             await provider.aclose()
+
+
+def by_name(providers: Iterable[Provider]) -> Mapping[str, Provider]:
+    """Return providers by their names. Raises AuthorError for what a model cannot be named with."""
+    found: dict[str, Provider] = {}
+    for provider in providers:
+        name = getattr(provider, "name", None)
+        if not (isinstance(name, str) and hasattr(provider, "generate")):
+            raise AuthorError(
+                f"{provider!r} is not a provider.",
+                hint="Pass objects with `name`, `prepare`, `generate` and `aclose`; "
+                "docs/guides/plugins.md has one.",
+            )
+        if not name or "/" in name:
+            raise AuthorError(
+                f"{name!r} cannot be the name of a provider.",
+                hint="It is the word before the slash in provider/model.",
+            )
+        if found.setdefault(name, provider) is not provider:
+            raise AuthorError(
+                f"Two providers have the name {name!r}.", hint="Give each a name of its own."
+            )
+    return found
 
 
 def each_model(models: Models | None) -> tuple[str | Provider, ...]:
@@ -133,40 +162,44 @@ def wire_of(provider: Provider) -> str:
     return provider.wire if isinstance(provider, Wired) else ""
 
 
-def build_mapper(name: str, wire: str, config: Config) -> Provider:
-    """Make a provider that maps requests as a recorded one did, wherever that one was.
+def build_mapper(name: str, wire: str, config: Config, own: Mapping[str, Provider]) -> Provider:
+    """Return a provider that maps requests as a recorded one did, wherever that one was.
 
     Raises:
         ConfigError: no provider has that name.
     """
+    if name in own and wire_of(own[name]) == wire:
+        return own[name]
     protocol, server, *_ = [*wire.split("/"), ""]
     kind = PROVIDERS.get(PROTOCOLS.get(protocol, protocol)) if protocol else None
     if kind is None:
-        return _make(name, config, None)
+        return _make(name, config, None, own)
     base_url = None if server == "vendor" else _RECORDED_URL
     return kind.make(ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire))
 
 
-def mapper_of(spec: RunSpec | None, config: Config) -> Provider | None:
+def mapper_of(spec: RunSpec | None, config: Config, own: Mapping[str, Provider]) -> Provider | None:
     """Return what maps requests as a recorded run's provider did; None where it is unknown here.
 
-    A replay then says that requests were not recomputed.
+    ``own`` are the providers of the program, by their names. Without one, a replay says that
+    requests were not recomputed.
     """
     if spec is None:
         return None
     try:
         models: list[RunSpec | Fallback] = [spec, *spec.fallbacks]
-        return chained([build_mapper(model.provider, model.wire, config) for model in models])
+        return chained([build_mapper(m.provider, m.wire, config, own) for m in models])
     except ConfigError:
         return None
 
 
-def _make(name: str, config: Config, recorded: str | None) -> Provider:
+def _make(name: str, config: Config, recorded: str | None, own: Iterable[str]) -> Provider:
     place = ProviderPlace(
         name=name, home=config.home, recorded=recorded, local_model=config.local_model
     )
-    if own := config.providers.get(name):
-        return _kind(own.protocol, config).make(_own_place(place, own))
+    if configured := config.providers.get(name):
+        kind = _kind(configured.protocol, config, own)
+        return kind.make(_configured_place(place, configured))
     if profile := profiles().get(name):
         place = structs.replace(
             place,
@@ -175,17 +208,17 @@ def _make(name: str, config: Config, recorded: str | None) -> Provider:
             key_optional=profile.key_optional,
             features=profile.features,
         )
-        return _kind(PROTOCOL, config).make(place)
-    kind = _kind(name, config)
+        return _kind(PROTOCOL, config, own).make(place)
+    kind = _kind(name, config, own)
     return kind.make(structs.replace(place, base_url=os.environ.get(kind.url_variable)))
 
 
-def _kind(name: str, config: Config) -> ProviderKind:
+def _kind(name: str, config: Config, own: Iterable[str]) -> ProviderKind:
     """The kind of that name. Raises ConfigError with what may have been meant."""
     kind = PROVIDERS.get(name)
     if kind is not None:
         return kind
-    known = [*config.providers, *PROVIDERS.names, *profiles()]
+    known = [*own, *config.providers, *PROVIDERS.names, *profiles()]
     import difflib  # only for a mistake
 
     close = difflib.get_close_matches(name, known, n=1)
@@ -196,7 +229,7 @@ def _kind(name: str, config: Config) -> ProviderKind:
     )
 
 
-def _own_place(place: ProviderPlace, own: ProviderConfig) -> ProviderPlace:
+def _configured_place(place: ProviderPlace, own: ProviderConfig) -> ProviderPlace:
     """The settings of ``[providers.NAME]``; where NAME is a profile, its features stay."""
     profile = profiles().get(place.name)
     features: tuple[str, ...] = profile.features if profile else (RETURNS_REASONING,)

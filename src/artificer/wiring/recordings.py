@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from artificer.config import Config
 from artificer.errors import TamperedError
 from artificer.policies.engine import consult_here
@@ -22,7 +24,7 @@ async def import_recording(world: WorldResources, data: bytes) -> str:
         OperatorError: there is another run of that id.
     """
     recording = await read_recording(data)
-    faults = await check(recording, await _mapper_of(recording, world.config))
+    faults = await check(recording, await _mapper_of(recording, world.config, world.providers.own))
     if faults:
         raise TamperedError(f"The run of this file does not reproduce itself: {faults[0]}.")
     await import_into(recording, world.storage.journal, world.storage.blobs)
@@ -35,7 +37,7 @@ async def rerun_recording(data: bytes, config: Config) -> list[str]:
     Raises TamperedError when the file is not an exported run.
     """
     recording = await read_recording(data)
-    provider = await _mapper_of(recording, config)
+    provider = await _mapper_of(recording, config, {})
     faults = await check(recording, provider)
     if provider is None:
         return [*faults, "its provider is not configured here, so its requests are unproven"]
@@ -48,6 +50,8 @@ async def rerun_recording(data: bytes, config: Config) -> list[str]:
     return await rerun(recorded, recording.blobs, provider, consult)
 
 
-async def _mapper_of(recording: Recording, config: Config) -> Provider | None:
+async def _mapper_of(
+    recording: Recording, config: Config, own: Mapping[str, Provider]
+) -> Provider | None:
     spec = await first_spec(recording.journal, recording.blobs, recording.run)
-    return mapper_of(spec, config)
+    return mapper_of(spec, config, own)

@@ -2,32 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Self, TypedDict, Unpack
 from weakref import WeakValueDictionary
 
+from artificer.agent_definition import ExecutedTool, shared_tools
 from artificer.backends.secrets.redaction import CleanBlobs, Redactor
 from artificer.config import Config
 from artificer.core.policy import Consult, Policy
+from artificer.errors import AuthorError
 from artificer.policies.engine import consult_here
-from artificer.ports import BlobStore, SpendingLimit
+from artificer.ports import BlobStore, Clock, Provider, SpendingLimit
 from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.feed import Feed
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.relay import Relay
 from artificer.runtime.stream import EventReader
-from artificer.wiring.providers import ProviderPool
+from artificer.system import SystemClock
+from artificer.wiring.providers import ProviderPool, by_name
 from artificer.wiring.secrets import redactor_of, redactor_of_everything
 from artificer.wiring.storage import OpenStorage
+
+
+class WorldParts(TypedDict, total=False):
+    """Parts of a world that a program brings itself.
+
+    The ``clock`` replaces that of the system. One of the ``providers`` whose name is ``mine``
+    answers for the models ``mine/…``, before any other of that name. The ``tools`` (functions,
+    executors, folders of manifests) are those of every run, next to the ones that are configured.
+    """
+
+    clock: Clock | None
+    providers: Iterable[Provider]
+    tools: Iterable[ExecutedTool]
+
+
+@dataclass(frozen=True)
+class CheckedParts:
+    """The parts of a world, its own or those of the system."""
+
+    clock: Clock
+    providers: Mapping[str, Provider]
+    tools: tuple[ExecutedTool, ...]
+
+    @classmethod
+    def of(cls, **parts: Unpack[WorldParts]) -> Self:
+        """Check the parts that a program brings. Raises AuthorError for what is none."""
+        return cls(
+            checked_clock(parts.get("clock")),
+            by_name(parts.get("providers", ())),
+            shared_tools(parts.get("tools", ())),
+        )
 
 
 class WorldResources:
     """Shared by all runs of a world, and looked up once."""
 
-    def __init__(self, config: Config, storage: OpenStorage) -> None:
+    def __init__(
+        self, config: Config, storage: OpenStorage, parts: CheckedParts | None = None
+    ) -> None:
+        parts = parts or CheckedParts.of()
         self.config = config
         self.storage = storage
-        self.providers = ProviderPool(config)
+        self.clock = parts.clock
+        self.providers = ProviderPool(config, parts.providers)
+        self.tools = parts.tools
         self.feed = Feed()
         self._trees: WeakValueDictionary[str, Account] = WeakValueDictionary()
 
@@ -90,3 +132,15 @@ class WorldResources:
         """Close the connections to providers, then the stores."""
         await self.providers.aclose()
         await self.storage.aclose()
+
+
+def checked_clock(clock: Clock | None) -> Clock:
+    """Return the clock of a world. Raises AuthorError for what is none."""
+    if clock is None:
+        return SystemClock()
+    if not (hasattr(clock, "now") and hasattr(clock, "new_run_id")):
+        raise AuthorError(
+            f"{clock!r} is not a clock.",
+            hint="Pass an object with `now()` and `new_run_id()`, as artificer.Clock has them.",
+        )
+    return clock

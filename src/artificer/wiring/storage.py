@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.config import Config
+from artificer.errors import AuthorError
 from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
@@ -13,6 +14,7 @@ from artificer.ports import (
     BlobFiles,
     BlobStore,
     Budget,
+    Clock,
     HasFiles,
     Indexed,
     Journal,
@@ -87,15 +89,25 @@ class OpenStorage:
         self.owner.close()
 
 
-async def open_storage(config: Config) -> OpenStorage:
-    """Open the project's storage, and make it when it is not there.
+async def open_storage(
+    config: Config, storage: Storage | None = None, clock: Clock | None = None
+) -> OpenStorage:
+    """Open the project's storage, and make it when it is not there; or use ``storage`` for it.
 
     Raises:
+        AuthorError: ``storage`` is not one.
         ConfigError: the kind of storage is not known, or its place cannot be used.
         TamperedError: the journal is gone, and other things of a world are there.
     """
     folder = config.project_folder
-    storage = await opened(config, read_only=False)
+    if storage is None:
+        storage = await opened(config, read_only=False, clock=clock)
+    elif not (hasattr(storage, "journal") and hasattr(storage, "snapshots")):
+        raise AuthorError(
+            f"{storage!r} is not a storage.",
+            hint="Pass an object with the members of artificer.types.Storage, or set `storage` in "
+            "artificer.toml to a name.",
+        )
     owner = owner_of(folder)
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")
 
@@ -111,8 +123,8 @@ async def open_to_read(config: Config) -> OpenStorage:
     return OpenStorage(await opened(config, read_only=True))
 
 
-def memory_storage() -> OpenStorage:
+def memory_storage(clock: Clock | None = None) -> OpenStorage:
     """Return the storage of a world that lives as long as the process."""
     from artificer.storage.memory.storage import MemoryStorage
 
-    return OpenStorage(MemoryStorage())
+    return OpenStorage(MemoryStorage(clock))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.config import Config
 from artificer.errors import ConfigError
 from artificer.plugins import Registry
-from artificer.ports import Storage, StorageKind, StoragePlace
+from artificer.ports import Clock, Storage, StorageKind, StoragePlace
 
 KINDS: Registry[StorageKind] = Registry(
     "artificer.storage",
@@ -18,7 +18,9 @@ KINDS: Registry[StorageKind] = Registry(
 """The kinds of storage, by the scheme of the setting ``storage``."""
 
 
-async def opened(config: Config, *, read_only: bool, indexing: bool = False) -> Storage:
+async def opened(
+    config: Config, *, read_only: bool, indexing: bool = False, clock: Clock | None = None
+) -> Storage:
     """Open the project's storage.
 
     Read only, nothing is made or changed: where there is no world yet, it is an empty one. With
@@ -36,7 +38,7 @@ async def opened(config: Config, *, read_only: bool, indexing: bool = False) -> 
             hint="Correct the setting storage, or install the package that adds it.",
         )
     place = StoragePlace(
-        config.project_folder, config.storage, config.durability, read_only, indexing
+        config.project_folder, config.storage, config.durability, read_only, indexing, clock
     )
     return await kind.open(place) or await _empty(place)
 

@@ -18,7 +18,7 @@ from artificer.errors import ConfigError
 from artificer.plugins import load, on_call
 from artificer.ports import Executor
 from artificer.runtime.view import JournalReader
-from artificer.system import SystemClock, keep_memory_private
+from artificer.system import keep_memory_private
 from artificer.values.model import ToolChoice
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.sandbox import grants_of
@@ -77,6 +77,16 @@ class ToolBox:
                     hint="Give the run the same tools again: --tools FOLDER for manifests, "
                     "--agent MODULE:NAME or agent.resume(…) for functions.",
                 )
+
+
+def used(tools: Iterable[ExecutedTool], recorded: Toolset) -> list[ExecutedTool]:
+    """Return those tools of a world that a recorded run has; it names their folders itself."""
+    functions = [tool for tool in tools if isinstance(tool, FunctionTool)]
+    executors = [tool for tool in tools if not isinstance(tool, FunctionTool | str | Path)]
+    return [
+        *(tool for tool in functions if recorded.get(tool.definition.name)),
+        *(item for item in executors if any(recorded.get(tool.name) for tool in item.tools)),
+    ]
 
 
 def _is_same(here: ToolDefinition, recorded: ToolDefinition) -> bool:
@@ -156,7 +166,7 @@ def _context(
         redactor=world.full_redactor,
         versions=storage.versions,
         reader=JournalReader(storage.journal, storage.blobs),
-        now=SystemClock().now,
+        now=world.clock.now,
         servers=servers,
         config_digest=config.digest,
         evidence=storage.evidence,

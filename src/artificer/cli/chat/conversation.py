@@ -19,7 +19,6 @@ from artificer.core.signals import Cancel, FollowUp
 from artificer.ports import Attachment
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
-from artificer.system import SystemClock
 from artificer.wiring.providers import each_model
 from artificer.world import World
 
@@ -63,7 +62,7 @@ class TerminalChat:
         What is attached goes with it, and stays attached if it cannot be sent.
         """
         if self.run is None:
-            run_id = SystemClock().new_run_id()
+            run_id = self.world.clock.new_run_id()
             begun = await self._reply(
                 run_id,
                 self.world.run(
@@ -98,7 +97,7 @@ class TerminalChat:
         )
 
     async def _fork(self, origin: str, text: str) -> Run:
-        new_id = SystemClock().new_run_id()
+        new_id = self.world.clock.new_run_id()
         run = await self._reply(
             new_id,
             self.world.fork(

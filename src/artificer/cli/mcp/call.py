@@ -15,7 +15,6 @@ from artificer.cli.mcp.log import ClientLog, Records
 from artificer.cli.mcp.wire import Served
 from artificer.providers.scripted import ScriptedProvider, reply, say
 from artificer.runs import Run
-from artificer.system import SystemClock
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolResultBlock, ToolUseBlock
 from artificer.values.model import ModelReply
@@ -67,8 +66,8 @@ class Underway:
     caller: Caller
     approver: ClientApprover
     log: ClientLog
+    run: str
     records: Records = field(default_factory=Records)
-    run: str = field(default_factory=lambda: SystemClock().new_run_id())
     task: asyncio.Task[Run] | None = None
 
     @classmethod
@@ -78,10 +77,11 @@ class Underway:
         arguments: JsonObject,
         ctx: ServerRequestContext[Any, Any],
         log: ClientLog,
+        run: str,
     ) -> Underway:
         """A call that has just arrived."""
         caller = Caller(served.definition.name, json.dumps(arguments))
-        return cls(served, arguments, caller, ClientApprover(ctx), log)
+        return cls(served, arguments, caller, ClientApprover(ctx), log, run)
 
     def begin(self, world: World) -> None:
         """Begin the run."""

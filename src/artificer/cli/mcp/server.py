@@ -108,7 +108,8 @@ class ToolServer:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}. Known: {known}.")
         if len(self._waiting) >= MAX_WAITING:
             raise MCPError(INVALID_PARAMS, f"{MAX_WAITING} calls wait for an answer already.")
-        call = Underway.of(served, params.arguments or {}, ctx, self._log)
+        run = self._world.clock.new_run_id()
+        call = Underway.of(served, params.arguments or {}, ctx, self._log, run)
         call.begin(self._world)
         return call
 

@@ -14,7 +14,6 @@ from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.errors import MissingExtraError
-from artificer.system import SystemClock
 
 GRACE_S = 3
 """Seconds that open pages get to end when the studio stops."""
@@ -36,7 +35,7 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
 
     async with opened_world(settings, options) as world:
         shared, host = world.config.studio, options.host
-        tokens = ApiTokens(world.config.project_folder, SystemClock().now)
+        tokens = ApiTokens(world.config.project_folder, world.clock.now)
         check_host(host, shared, tokens)
         listening = listen(host, options.port)
         port = listening.getsockname()[1]

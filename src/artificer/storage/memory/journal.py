@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from msgspec import structs
@@ -38,6 +38,7 @@ from artificer.storage.memory.small import MemorySmall
 from artificer.storage.memory.versions import MemoryVersions
 from artificer.storage.notes import Note, RunImported
 from artificer.storage.recomputed import Caches
+from artificer.storage.wall_time import wall_time
 from artificer.values.canon import digest_of
 
 
@@ -47,9 +48,9 @@ class MemoryJournal:
     Versions of workspaces are added from threads, so a lock guards the world's chain.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], int] = wall_time) -> None:
         self.small = MemorySmall()
-        self.signals = MemorySignals(self._note)
+        self.signals = MemorySignals(self._note, now)
         self.budget = MemoryBudget(self._note)
         self.versions = MemoryVersions(self._note)
         self._notes: list[StoredNote] = []

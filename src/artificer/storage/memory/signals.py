@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from artificer.ports import MAX_SIGNALS
 from artificer.storage.chain import check_name, too_many_signals
 from artificer.storage.notes import SignalPosted
+from artificer.storage.wall_time import wall_time
 from artificer.values.canon import digest_of
 
 
 class MemorySignals:
     """The `Signals` of a world that lives as long as its process.
 
-    ``noted`` is called with each one before it is there.
+    ``noted`` is called with each one before it is there; ``now`` is the time in milliseconds.
     """
 
-    def __init__(self, noted: Callable[[SignalPosted], object] = lambda _: None) -> None:
+    def __init__(
+        self,
+        noted: Callable[[SignalPosted], object] = lambda _: None,
+        now: Callable[[], int] = wall_time,
+    ) -> None:
         self._signals: dict[str, list[bytes]] = {}
         self._first: dict[str, int] = {}
         self._posted: list[str] = []
         self._noted = noted
+        self._now = now
 
     async def post(self, run: str, body: bytes) -> int:
         """Post a signal and return its number.
@@ -34,9 +39,7 @@ class MemorySignals:
         n = self._first.get(run, 1) + len(signals)
         if n > MAX_SIGNALS:
             raise too_many_signals(run)
-        self._noted(
-            SignalPosted(run=run, n=n, body=digest_of(body), at=time.time_ns() // 1_000_000)
-        )
+        self._noted(SignalPosted(run=run, n=n, body=digest_of(body), at=self._now()))
         signals.append(body)
         self._posted.append(run)
         return n

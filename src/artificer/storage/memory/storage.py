@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from artificer.ports import Storage, StoragePlace
+from artificer.ports import Clock, Storage, StoragePlace
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory.budget import MemoryBudget
@@ -11,13 +11,14 @@ from artificer.storage.memory.search_index import MemorySearchIndex
 from artificer.storage.memory.signals import MemorySignals
 from artificer.storage.memory.snapshots import MemorySnapshots
 from artificer.storage.memory.versions import MemoryVersions
+from artificer.storage.wall_time import wall_time
 
 
 class MemoryStorage:
-    """A `Storage` that lives as long as its process."""
+    """A `Storage` that lives as long as its process. ``clock`` is for the times of signals."""
 
-    def __init__(self) -> None:
-        self.journal = MemoryJournal()
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.journal = MemoryJournal(clock.now if clock else wall_time)
         """The records of all runs."""
         self.blobs = JoinedStore(self.journal.small, MemoryStore())
         """All blobs."""
@@ -50,7 +51,7 @@ class MemoryKind:
 
     async def open(self, place: StoragePlace) -> Storage:
         """Return an empty storage."""
-        return MemoryStorage()
+        return MemoryStorage(place.clock)
 
 
 MEMORY = MemoryKind()

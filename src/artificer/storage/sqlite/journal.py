@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Self, TypeVar
@@ -46,6 +46,7 @@ from artificer.storage.sqlite.small import SqliteSmall
 from artificer.storage.sqlite.transaction import Transaction
 from artificer.storage.sqlite.versions import SqliteVersions
 from artificer.storage.sqlite.writer import NoWriter, Writer
+from artificer.storage.wall_time import wall_time
 
 T = TypeVar("T")
 
@@ -58,7 +59,8 @@ class SqliteJournal:
 
     ``durability`` says what an append survives once it has returned: ``power`` (an fsync per
     commit) or only the death of the ``process``. While another process writes the same file this
-    one waits, for ``busy_seconds``. A crash leaves a prefix of what was committed.
+    one waits, for ``busy_seconds``. A crash leaves a prefix of what was committed. ``now`` is the
+    time of signals, in milliseconds.
 
     With ``read_only`` nothing is made or changed, and what would write raises OperatorError. The
     folder may then be one that cannot be written.
@@ -71,11 +73,13 @@ class SqliteJournal:
         *,
         busy_seconds: float = 10.0,
         read_only: bool = False,
+        now: Callable[[], int] = wall_time,
     ) -> None:
         self._path = Path(path).absolute()
         self._read_only = read_only
         self._durability = durability
         self._busy_seconds = busy_seconds
+        self._now = now
         self._writer: Writer | None = None
         self._ages: dict[str, int] = {}
         self._births = count(1)
@@ -118,7 +122,7 @@ class SqliteJournal:
     @property
     def signals(self) -> SqliteSignals:
         """The signals to the runs of this journal."""
-        return SqliteSignals(self._opened(self._writer), self._opened(self._reader))
+        return SqliteSignals(self._opened(self._writer), self._opened(self._reader), self._now)
 
     @property
     def budget(self) -> SqliteBudget:

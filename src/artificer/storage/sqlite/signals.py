@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-import time
+from collections.abc import Callable
 
 from artificer.errors import TamperedError
 from artificer.storage.chain import check_name
@@ -16,9 +16,10 @@ from artificer.values.canon import digest_of
 class SqliteSignals:
     """The `Signals` in a journal's file, numbered from 1 in each run."""
 
-    def __init__(self, writer: Writer, reader: Reader) -> None:
+    def __init__(self, writer: Writer, reader: Reader, now: Callable[[], int]) -> None:
         self._writer = writer
         self._reader = reader
+        self._now = now
 
     async def post(self, run: str, body: bytes) -> int:
         """Post a signal, durably, and return its number.
@@ -27,7 +28,7 @@ class SqliteSignals:
             OperatorError: the run has had MAX_SIGNALS, or the file could not be written.
         """
         check_name(run)
-        return await self._writer.perform(lambda work: work.post(run, body, _now()))
+        return await self._writer.perform(lambda work: work.post(run, body, self._now()))
 
     async def read(self, run: str, after: int = 0) -> list[tuple[int, bytes]]:
         """Return the run's signals with a number greater than ``after``, in order.
@@ -40,10 +41,6 @@ class SqliteSignals:
     async def since(self, position: int | None) -> tuple[int, frozenset[str]]:
         """Return the position now, and the runs that got signals since an earlier one."""
         return await self._reader.ask(lambda db: _since(db, position))
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _read(db: sqlite3.Connection, run: str, after: int) -> list[tuple[int, bytes]]:

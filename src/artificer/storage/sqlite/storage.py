@@ -22,6 +22,7 @@ from artificer.storage.sqlite.signals import SqliteSignals
 from artificer.storage.sqlite.snapshots import NoSnapshots, SqliteSnapshots
 from artificer.storage.sqlite.upgrade import OLDER_VERSIONS
 from artificer.storage.sqlite.versions import SqliteVersions
+from artificer.storage.wall_time import wall_time
 
 JOURNAL, BLOBS, SNAPSHOTS, SEARCH = "journal.db", "blobs", "snapshots.db", "search.db"
 
@@ -37,7 +38,10 @@ class SqliteStorage:
 
     def __init__(self, place: StoragePlace) -> None:
         self._journal = SqliteJournal(
-            place.folder / JOURNAL, place.durability, read_only=place.read_only
+            place.folder / JOURNAL,
+            place.durability,
+            read_only=place.read_only,
+            now=place.clock.now if place.clock else wall_time,
         )
         self._kept = None if place.read_only else SqliteSnapshots(place.folder / SNAPSHOTS)
         self.snapshots: Snapshots = self._kept or NoSnapshots()

@@ -12,7 +12,6 @@ from artificer.runtime.fork import ForkChanges
 from artificer.studio.api.answers import Begun, Sent
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName, ShortText
 from artificer.studio.api.reading import run_of
-from artificer.system import SystemClock
 
 
 class NewRun(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +51,8 @@ class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
 async def begin_run(request: ApiRequest) -> Begun:
     """Begin a run, which this studio executes."""
     body: NewRun = request.body
-    world, run = request.world, SystemClock().new_run_id()
+    world = request.world
+    run = world.clock.new_run_id()
     agent = Agent(model=body.model or None)
     request.context.executions.start(run, lambda: world.run(body.prompt, agent, run_id=run))
     await request.context.begun(run)
@@ -62,7 +62,8 @@ async def begin_run(request: ApiRequest) -> Begun:
 async def fork_run(request: ApiRequest) -> Begun:
     """Begin a run with the facts of another one."""
     body: ForkBody = request.body
-    world, origin, new = request.world, (await run_of(request)).id, SystemClock().new_run_id()
+    world, origin = request.world, (await run_of(request)).id
+    new = world.clock.new_run_id()
     changes = ForkChanges(at=body.at, prompt=body.prompt, steer=body.steer)
     agent = Agent(model=body.model or None)
     request.context.executions.start(new, lambda: world.fork(origin, agent, changes, new_id=new))

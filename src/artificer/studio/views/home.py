@@ -12,7 +12,6 @@ from artificer.agent import Agent
 from artificer.errors import ArtificerError
 from artificer.studio.context import context_of, posted
 from artificer.studio.pages import page
-from artificer.system import SystemClock
 
 NEWEST = 50
 """Runs on a page."""
@@ -39,7 +38,7 @@ async def begin(request: Request) -> Response:
     prompt, model = form.text("prompt"), form.text("model")
     if not prompt:
         return await show(request, problem="The prompt is empty.")
-    run = SystemClock().new_run_id()
+    run = context.world.clock.new_run_id()
     agent = Agent(model=model or None)
     try:
         context.executions.start(run, lambda: context.world.run(prompt, agent, run_id=run))

@@ -13,7 +13,6 @@ from artificer.runtime.fork import ForkChanges, plan_fork
 from artificer.studio.context import context_of, history_of, posted
 from artificer.studio.moments import PAGE, entries, moment
 from artificer.studio.pages import page
-from artificer.system import SystemClock
 
 
 async def timeline(request: Request) -> Response:
@@ -57,7 +56,7 @@ async def fork(request: Request) -> Response:
         edited = edited.replace("\r\n", "\n")
         if edited.strip() != recorded.replace("\r\n", "\n").strip():
             changes = ForkChanges(edits={seq: edited}, steer=steer)
-    run = SystemClock().new_run_id()
+    run = context.world.clock.new_run_id()
     try:
         origin = history.run.id
         context.executions.start(run, lambda: context.world.fork(origin, None, changes, new_id=run))
