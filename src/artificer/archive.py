@@ -5,8 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+<<<<<<< HEAD
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
+=======
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self, Unpack
+>>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
 
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
@@ -25,6 +31,8 @@ from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.replay import Replay, replay
+from artificer.runtime.run_filter import RunFilter, run_query
+from artificer.runtime.run_list import RunLister, RunListing
 from artificer.runtime.search import Hit, Searcher, text_query
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
@@ -50,8 +58,12 @@ class Archive:
 
     config: Config
     _storage: Storage
+<<<<<<< HEAD
     _clock: Clock = field(default_factory=SystemClock)
     _providers: Mapping[str, Provider] = field(default_factory=dict)
+=======
+    _shared_lister: RunLister | None = None
+>>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
 
     @classmethod
     @asynccontextmanager
@@ -115,6 +127,32 @@ class Archive:
                 break
             found.append(await summarise(journal, blobs, head))
         return found[::-1]
+
+    async def list_runs(
+        self,
+        limit: int = 50,
+        before: str | None = None,
+        *,
+        at_once: bool = False,
+        progress: ReportProgress = unreported,
+        **wanted: Unpack[RunFilter],
+    ) -> RunListing:
+        """List the runs that a filter wants, newest first; ``before`` is ``next`` of a page.
+
+        The first list of a world reads all its runs, and ``progress`` is called meanwhile; later
+        ones read what is new. With ``at_once`` one that would have to read much looks at the newest
+        runs only, and says so in ``searched``.
+
+        >>> page = await world.archive.list_runs(status="failed", text="invoice")
+        >>> for run in page.runs:
+        ...     print(run.run, run.model, run.turns, run.prompt)
+        """
+        query = run_query(**wanted)
+        return await self._lister.page(query, limit, before, at_once=at_once, progress=progress)
+
+    async def index_runs(self, progress: ReportProgress = unreported) -> None:
+        """Read what lists of runs need and have not read yet. Raises OperatorError."""
+        await self._lister.update(progress=progress)
 
     async def tree(self, run_id: str) -> list[BuildNode]:
         """The runs that a build has started, as they belong together; none of any other run.
@@ -234,6 +272,10 @@ class Archive:
     def workspaces(self) -> Workspaces:
         """The world's workspaces. What is asked of them blocks."""
         return Workspaces(self._storage.blobs, self._storage.versions, self._clock.now)
+
+    @cached_property
+    def _lister(self) -> RunLister:
+        return self._shared_lister or RunLister(self._storage)
 
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""

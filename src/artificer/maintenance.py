@@ -63,9 +63,26 @@ class Maintenance:
         if repair and (index := storage.search_index) is not None and index.reached().position:
             await asyncio.to_thread(index.clear)
             check.repaired.append("cleared the index of texts: the next search makes it again")
+<<<<<<< HEAD
         workspaces = Workspaces(storage.blobs, storage.versions, self._resources.clock.now)
+=======
+        if repair and await self._index_runs_again(progress):
+            check.repaired.append("made the index of runs again")
+        workspaces = build_workspaces(storage.blobs, storage.versions)
+>>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
         return check
+
+    async def _index_runs_again(self, progress: ReportProgress) -> bool:
+        """Make the index of runs again, if there is one; return whether that was done."""
+        index = self._resources.storage.run_index
+        try:
+            if index is None or not (await asyncio.to_thread(index.reached)).position:
+                return False
+            await asyncio.to_thread(index.clear)
+            return not await self._resources.lister.update(progress=progress)
+        except OperatorError:  # it is a cache: lists do without
+            return False
 
     async def gc(
         self,
@@ -118,6 +135,8 @@ class Maintenance:
         storage.snapshots.drop(run_id)
         if storage.search_index is not None:
             await asyncio.to_thread(storage.search_index.clear)
+        if storage.run_index is not None:
+            await asyncio.to_thread(storage.run_index.forget, run_id)
         remove_views(self._resources.config.project_folder, run_id)
 
     async def correct_budget(

@@ -234,6 +234,9 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.runtime.kept import KeptHeads as KeptHeads
     from artificer.runtime.progress import ReportProgress as ReportProgress
     from artificer.runtime.replay import Divergence as Divergence
+    from artificer.runtime.run_filter import RunFilter as RunFilter
+    from artificer.runtime.run_list import ListedRun as ListedRun
+    from artificer.runtime.run_list import RunListing as RunListing
     from artificer.runtime.search import Hit as Hit
     from artificer.runtime.summary import Summary as Summary
     from artificer.runtime.verify import Verification as Verification
@@ -467,6 +470,8 @@ _NAMES = {
     "wiring.resources": ("WorldParts",),
     "wiring.signals": ("MessageOptions",),
     "run_artifact": ("RunArtifact", "RunArtifacts"),
+    "runtime.run_filter": ("RunFilter",),
+    "runtime.run_list": ("ListedRun", "RunListing"),
     "runtime.search": ("Hit",),
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),

@@ -45,6 +45,15 @@ def question_of(state: BuildState) -> AskDecision | None:
     return next((job for job in state.open if isinstance(job, AskDecision)), None)
 
 
+def failed_work(state: BuildState) -> tuple[str, ...]:
+    """Return the specs that failed; an empty name where the plan did."""
+    if not state.stalled or state.ended is not None:
+        return ()
+    if state.planning.doing == "exhausted":
+        return ("",)
+    return tuple(spec.name for spec in state.specs if spec.status == "failed")
+
+
 def decision_on(state: BuildState, digest: str) -> AskDecision | str:
     """Return the open question about the plan with this digest, or why there is none."""
     for job in state.open:

@@ -60,6 +60,7 @@ from artificer.ports.provider import (
 )
 from artificer.ports.reader import RunReader, RunView
 from artificer.ports.run_context import RunContext
+from artificer.ports.run_index import HasRunIndex, IndexedRun, RunIndex, RunQuery
 from artificer.ports.search_index import (
     Found,
     Indexed,
@@ -115,6 +116,10 @@ __all__ = [
     "Ordered",
     "Found",
     "Indexed",
+    "HasRunIndex",
+    "IndexedRun",
+    "RunIndex",
+    "RunQuery",
     "IndexedText",
     "Reached",
     "SearchIndex",

@@ -8,8 +8,8 @@ from typing import Any
 
 from artificer.builds.facts import ConsentGiven, Decided
 from artificer.builds.jobs import AskConsent
-from artificer.builds.scheduler import question_of
-from artificer.builds.state import BuildState, consents_of
+from artificer.builds.scheduler import failed_work, question_of
+from artificer.builds.state import consents_of
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval
 from artificer.core.record import IntentLine, Line
@@ -62,15 +62,7 @@ async def decisions_of(world: World, history: History) -> Decisions:
     if question is not None and build.proposal is not None:
         plan = plan_version(build.proposal, history.lines)
     changes = [await _change(world, run.id, job) for job in consents_of(build)[:MAX_SHOWN]]
-    return Decisions(run, (), plan, tuple(changes), failed=failed_work(build))
-
-
-def failed_work(build: BuildState) -> tuple[str, ...]:
-    """Return the specs that failed; an empty name where the plan did."""
-    if not build.stalled or build.ended is not None:
-        return ()
-    specs = tuple(spec.name for spec in build.specs if spec.status == "failed")
-    return ("",) if build.planning.doing == "exhausted" else specs[:MAX_SHOWN]
+    return Decisions(run, (), plan, tuple(changes), failed=failed_work(build)[:MAX_SHOWN])
 
 
 async def _change(world: World, run: str, job: AskConsent) -> ChangeQuestion:

@@ -20,6 +20,7 @@ from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.feed import Feed
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.relay import Relay
+from artificer.runtime.run_list import RunLister
 from artificer.runtime.stream import EventReader
 from artificer.system import SystemClock
 from artificer.wiring.providers import ProviderPool, by_name
@@ -86,6 +87,11 @@ class WorldResources:
     def reader(self, run: str, after: int = 0) -> EventReader:
         """Return a reader of a run's events; whoever takes it closes it."""
         return EventReader(self.feed, self.storage, run, after)
+
+    @cached_property
+    def lister(self) -> RunLister:
+        """Lists the runs of the world, and remembers how far it has read them."""
+        return RunLister(self.storage.storage)
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -16,8 +16,10 @@ from artificer.ports import (
     Budget,
     Clock,
     HasFiles,
+    HasRunIndex,
     Indexed,
     Journal,
+    RunIndex,
     SearchIndex,
     Snapshots,
     Storage,
@@ -82,6 +84,12 @@ class OpenStorage:
         """Which records hold which words; None where the storage has no index."""
         storage: object = self.storage
         return storage.search_index if isinstance(storage, Indexed) else None
+
+    @property
+    def run_index(self) -> RunIndex | None:
+        """How each run stands; None where the storage has no index."""
+        storage: object = self.storage
+        return storage.run_index if isinstance(storage, HasRunIndex) else None
 
     async def aclose(self) -> None:
         """Close the storage, and give up the runs that this process owns."""

@@ -11,6 +11,10 @@ from artificer.cli.commands.candidates import run_argument
 from artificer.cli.commands.shared import POSITIVE, RunAsJson, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
+STATUSES = ("open", "waiting", "paused", "stalled", "completed", "partial", "failed", "cancelled")
+
+MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"])
+
 RUN_KINDS = ("chat", "deliver", "plan", "spec", "phase", "code", "judge", "build")
 
 
@@ -19,11 +23,14 @@ class RunsOptions:
     """List the newest runs of this project, newest last.
 
     `open` means that a run is in progress or was interrupted, `stalled` that its model could not be
-    reached: `artificer resume` continues both.
+    reached: `artificer resume` continues both. Filters read all runs once, into runs.db, which
+    may be deleted at any time.
 
     \b
     Example:
       artificer runs --limit 5
+      artificer runs --waiting
+      artificer runs --status failed --text invoice --since 2026-11-01
     """
 
     limit: int = option(type=POSITIVE, default=20, show_default=True, metavar="N")
@@ -31,6 +38,21 @@ class RunsOptions:
     as_tree: bool = option(
         "--tree", is_flag=True, help="Show below each run those that it started, with their cost."
     )
+    waiting: bool = option(is_flag=True, help="Those that wait for a person.")
+    status: str | None = option(
+        type=click.Choice(STATUSES), metavar="STATUS", help=f"One of: {', '.join(STATUSES)}."
+    )
+    kind: str | None = option(
+        type=click.Choice(RUN_KINDS),
+        metavar="KIND",
+        help="Of a kind: see `artificer search --help`.",
+    )
+    model: str = option(default="", metavar="NAME", help="Of a model: a part of its name.")
+    agent: str = option(default="", metavar="NAME", help="Of an agent that another run called.")
+    text: str = option(default="", metavar="WORDS", help="With all these words in the prompt.")
+    since: datetime | None = option(type=MOMENT, metavar="DATE", help="Begun since then, in UTC.")
+    until: datetime | None = option(type=MOMENT, metavar="DATE", help="Begun before then, in UTC.")
+    before: str | None = option(metavar="RUN", help="Older than a run: the next page.")
     as_json: bool = json_flag("Print a JSON array.")
 
 
@@ -56,7 +78,7 @@ class SearchOptions:
         help=f"Runs of a kind: {', '.join(RUN_KINDS)}.",
     )
     since: datetime | None = option(
-        type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"]),
+        type=MOMENT,
         metavar="DATE",
         help="Recorded since then, in UTC: 2026-11-01 or 2026-11-01T12:30.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 import click
@@ -9,15 +10,18 @@ from msgspec import to_builtins
 
 from artificer.archive import Archive
 from artificer.cli.commands.inspect import RunsOptions
+from artificer.cli.configuration import configuration
 from artificer.cli.inspect.show_tree import Tree, tree_of
 from artificer.cli.interruptible import interruptible
-from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.cli.terminal.words import cost, moment, sum_of
+from artificer.cli.terminal.words import cost, milliseconds, moment, sum_of
+from artificer.cli.terminal.working import working
 from artificer.errors import ArtificerError
+from artificer.runtime.progress import ReportProgress
+from artificer.runtime.run_filter import RunFilter
 from artificer.runtime.summary import Summary
 
 OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")
@@ -31,26 +35,64 @@ async def runs(settings: Settings, options: RunsOptions) -> Exit:
     """Print the newest runs as a table or as JSON."""
     if options.as_tree and options.everything:
         raise click.UsageError("--tree and --all exclude each other.")
-    async with opened_archive(settings) as archive:
-        # One more than is printed shows whether there are older runs.
-        found = await archive.summaries(options.limit + 1, builds=options.everything)
+    filters = _filters(options)
+    async with Archive.open(configuration(settings), indexing=bool(filters)) as archive:
+        if filters:
+            with working(settings) as report:
+                summaries, older = await _filtered(archive, options, filters, report)
+        else:
+            summaries, older = await _newest(archive, options)
         folder = archive.config.project_folder
-        summaries = found[-options.limit :]
         trees = [await _tree(archive, of) for of in summaries] if options.as_tree else None
     if options.as_json:
         out_json(to_builtins(summaries) if trees is None else [*map(_as_json, summaries, trees)])
         return Exit.OK
     if not summaries:
-        note(f"No runs in {folder} yet.")
+        note("No such runs." if filters or options.before else f"No runs in {folder} yet.")
         return Exit.OK
     if trees is None:
         print_table([COLUMNS, *map(_row, summaries)])
     else:
         below = map(_rows_of_tree, summaries, trees)
         print_table([OF_TREE, *chain.from_iterable(below)])
-    if len(found) > len(summaries):
-        note("There are older runs: --limit shows more.")
+    if older:
+        note(
+            f"There are older runs: --limit shows more, --before {summaries[0].run} the next ones."
+        )
     return Exit.OK
+
+
+def _filters(options: RunsOptions) -> RunFilter:
+    """Return what was asked of the runs. One that waits may have been started by another one."""
+    wanted: RunFilter = {
+        "status": options.status,
+        "kind": options.kind,
+        "model": options.model,
+        "agent": options.agent,
+        "text": options.text,
+        "waiting": options.waiting,
+        "since": milliseconds(options.since) or 0,
+        "until": milliseconds(options.until),
+    }
+    if not any(wanted.values()):
+        return {}
+    builds = options.everything or options.waiting or bool(options.agent)
+    return {**wanted, "builds": builds}
+
+
+async def _filtered(
+    archive: Archive, options: RunsOptions, wanted: RunFilter, report: ReportProgress
+) -> tuple[Sequence[Summary], bool]:
+    page = await archive.list_runs(options.limit, options.before, progress=report, **wanted)
+    return page.runs[::-1], page.next is not None
+
+
+async def _newest(archive: Archive, options: RunsOptions) -> tuple[Sequence[Summary], bool]:
+    # One more than is printed shows whether there are older runs.
+    found = await archive.summaries(
+        options.limit + 1, builds=options.everything, before=options.before
+    )
+    return found[-options.limit :], len(found) > options.limit
 
 
 def _row(summary: Summary) -> tuple[str, ...]:

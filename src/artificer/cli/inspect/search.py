@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC
 
 from msgspec import to_builtins
 
@@ -14,7 +13,7 @@ from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import clean, note, out_json, out_styled, styled
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.terminal.words import moment
+from artificer.cli.terminal.words import milliseconds, moment
 from artificer.cli.terminal.working import working
 from artificer.runtime.search import Hit
 from artificer.values.words import terms_of
@@ -24,7 +23,7 @@ from artificer.values.words import terms_of
 async def search(settings: Settings, options: SearchOptions) -> Exit:
     """Print the records that hold all the words, newest first, as text or as JSON."""
     words = " ".join(options.words)
-    since = int(options.since.replace(tzinfo=UTC).timestamp() * 1000) if options.since else 0
+    since = milliseconds(options.since) or 0
     async with Archive.open(configuration(settings), indexing=True) as archive:
         with working(settings) as report:
             hits = await archive.search(

@@ -62,6 +62,11 @@ def moment(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def milliseconds(time: datetime | None) -> int | None:
+    """Return a time of UTC that somebody has typed as milliseconds since 1970."""
+    return None if time is None else int(time.replace(tzinfo=UTC).timestamp() * 1000)
+
+
 def joined(*parts: str) -> str:
     """Join the parts that are not empty with dots."""
     return " · ".join(part for part in parts if part)

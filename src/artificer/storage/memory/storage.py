@@ -7,6 +7,7 @@ from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory.budget import MemoryBudget
 from artificer.storage.memory.journal import MemoryJournal
+from artificer.storage.memory.run_index import MemoryRunIndex
 from artificer.storage.memory.search_index import MemorySearchIndex
 from artificer.storage.memory.signals import MemorySignals
 from artificer.storage.memory.snapshots import MemorySnapshots
@@ -26,6 +27,8 @@ class MemoryStorage:
         """Kept states of runs."""
         self.search_index = MemorySearchIndex()
         """Which records hold which words."""
+        self.run_index = MemoryRunIndex()
+        """How each run stands."""
 
     @property
     def signals(self) -> MemorySignals:

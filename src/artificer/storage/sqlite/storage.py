@@ -17,6 +17,7 @@ from artificer.storage.sqlite.anchor import anchor_path
 from artificer.storage.sqlite.budget import SqliteBudget
 from artificer.storage.sqlite.damage import require_database
 from artificer.storage.sqlite.journal import SqliteJournal
+from artificer.storage.sqlite.run_index import SqliteRunIndex
 from artificer.storage.sqlite.search_index import SqliteSearchIndex
 from artificer.storage.sqlite.signals import SqliteSignals
 from artificer.storage.sqlite.snapshots import NoSnapshots, SqliteSnapshots
@@ -24,16 +25,17 @@ from artificer.storage.sqlite.upgrade import OLDER_VERSIONS
 from artificer.storage.sqlite.versions import SqliteVersions
 from artificer.storage.wall_time import wall_time
 
-JOURNAL, BLOBS, SNAPSHOTS, SEARCH = "journal.db", "blobs", "snapshots.db", "search.db"
+JOURNAL, BLOBS, SNAPSHOTS = "journal.db", "blobs", "snapshots.db"
+SEARCH, RUNS = "search.db", "runs.db"
 
 
 class SqliteStorage:
     """A `Storage` in the folder of ``place``, for any number of processes on one machine.
 
     ``journal.db`` holds all that the chain covers, and small blobs; ``blobs/`` the large ones;
-    ``snapshots.db`` and ``search.db`` what may be lost. One connection writes, in the event loop,
-    and shares its commits; one reads, in a thread of its own; those that threads use have a lock
-    each.
+    ``snapshots.db``, ``search.db`` and ``runs.db`` what may be lost. One connection writes, in the
+    event loop, and shares its commits; one reads, in a thread of its own; those that threads use
+    have a lock each.
     """
 
     def __init__(self, place: StoragePlace) -> None:
@@ -46,10 +48,11 @@ class SqliteStorage:
         self._kept = None if place.read_only else SqliteSnapshots(place.folder / SNAPSHOTS)
         self.snapshots: Snapshots = self._kept or NoSnapshots()
         """Kept states of runs; a storage that is only read keeps none."""
-        self.search_index = SqliteSearchIndex(
-            place.folder / SEARCH, read_only=place.read_only and not place.indexing
-        )
+        reading = place.read_only and not place.indexing
+        self.search_index = SqliteSearchIndex(place.folder / SEARCH, read_only=reading)
         """Which records hold which words."""
+        self.run_index = SqliteRunIndex(place.folder / RUNS, read_only=reading)
+        """How each run stands."""
         self.files = DiskStore(place.folder / BLOBS, place.durability, read_only=place.read_only)
         """The blobs that are files."""
 
@@ -91,6 +94,7 @@ class SqliteStorage:
         if self._kept is not None:
             self._kept.close()
         self.search_index.close()
+        self.run_index.close()
         await self._journal.aclose()
 
 

@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from artificer.builds.facts import PlanDecision
-from artificer.builds.scheduler import question_of
+from artificer.builds.scheduler import failed_work, question_of
 from artificer.builds.state import consents_of
 from artificer.core.signals import AnswerCall, Consent, Decide, Resolve, Retry, Revise, Signal
 from artificer.core.state import RunState
 from artificer.errors import NotFoundError
 from artificer.runs import Run
 from artificer.studio.context import Form, actor_of, context_of, history_of, posted
-from artificer.studio.decisions import answer_to, failed_work
+from artificer.studio.decisions import answer_to
 from artificer.studio.pages import page
 from artificer.world import World
 

@@ -1,0 +1,261 @@
+"""The runs of a world as a list: filtered, page by page, by an index that is not believed.
+
+The index follows the journal: a list brings it up to date, from the position up to which it was
+filled before, so that no run waits for it. A row is shown only where the journal still ends in the
+record that the row names; what the first and the last record of a run say is read from them. Where
+there is no index, or none that can be used, the journal is read, newest run first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from msgspec import Struct, structs
+
+from artificer.errors import ArtificerError, NotFoundError, OperatorError, TamperedError
+from artificer.ports import (
+    HasRunIndex,
+    IndexedRun,
+    Ordered,
+    Reached,
+    Record,
+    RunIndex,
+    RunQuery,
+    Storage,
+)
+from artificer.runtime.followed_runs import FollowedRuns
+from artificer.runtime.listing import newest
+from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
+from artificer.runtime.summary import Summary
+
+log = logging.getLogger("artificer.run")
+
+PAGE = 1_000
+"""Positions of the world that are read, and indexed in one transaction, at once."""
+
+NEAR = 4_000
+"""Positions that a list indexes while somebody waits for it."""
+
+SCANNED = 500
+"""Runs that a list without an index looks at while somebody waits for it."""
+
+
+class ListedRun(Summary, frozen=True):
+    """A run as a list shows it, with what it has done and waits for.
+
+    ``changed`` is when its last event was. ``questions`` are the decisions of a person that it
+    waits for, itself; with ``waiting`` it waits for one, or for a run that does. ``parent`` is the
+    run that started it, ``agent`` the name by which that one called its agent. ``turns`` and
+    ``tokens`` are null where only an index knows them, and there is none.
+    """
+
+    changed: int = 0
+    agent: str = ""
+    parent: str = ""
+    waiting: bool = False
+    questions: int = 0
+    turns: int | None = None
+    tokens: int | None = None
+    cost_micros: int | None = None
+
+
+class RunListing(Struct, frozen=True):
+    """A page of runs. ``next`` is the last one of it; None on the last page.
+
+    ``searched`` is how many runs were looked at where these were not all: their index is made now.
+    """
+
+    runs: tuple[ListedRun, ...]
+    next: str | None = None
+    searched: int | None = None
+
+
+class RunLister:
+    """Lists the runs of one world, for any number of readers in one event loop."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._journal = storage.journal
+        self._blobs = storage.blobs
+        held: object = storage
+        self._index = held.run_index if isinstance(held, HasRunIndex) else None
+        self._followed = FollowedRuns(storage)
+        self._lock = asyncio.Lock()
+
+    async def page(
+        self,
+        query: RunQuery,
+        limit: int,
+        before: str | None = None,
+        *,
+        at_once: bool = False,
+        progress: ReportProgress = unreported,
+    ) -> RunListing:
+        """Return the first ``limit`` runs, or those that come after the run ``before``.
+
+        With ``at_once`` it does not wait for an index that is far behind: then the newest runs are
+        looked at.
+        """
+        for _ in range(2):  # a damaged index is removed when it is used, and made again
+            try:
+                if not await self.update(NEAR if at_once else None, progress):
+                    return await self._from_index(query, limit, before)
+                break
+            except (OperatorError, TamperedError) as error:
+                log.warning("the index of runs is not used: %s", error.message)
+        return await self._scanned(query, limit, before, SCANNED if at_once else None)
+
+    async def update(
+        self, patience: int | None = None, progress: ReportProgress = unreported
+    ) -> int:
+        """Bring the index up to date; return how many positions it is behind all the same.
+
+        With ``patience`` nothing is done where it is behind by more positions than that.
+
+        Raises:
+            TamperedError: a record is not what was written.
+            OperatorError: the index cannot be used.
+        """
+        journal, index = self._journal, self._index
+        if index is None or not isinstance(journal, Ordered):
+            return 1
+        end = await journal.position()
+        async with self._lock:
+            at = reached = await self._begin(journal, index)
+        if patience is not None and end - at > patience:
+            return end - at
+        while at < end:
+            async with self._lock:
+                found = await asyncio.to_thread(index.reached)
+                if found.position < reached:  # it was cleared meanwhile
+                    break
+                at = max(at, found.position)
+                upto = min(at + PAGE, end)
+                reached = await self._index_page(journal, index, found, at, upto)
+            if reached < 0:
+                break
+            at = max(upto, reached)
+            progress("indexing runs", min(at, end), end)
+        return max(0, end - at)
+
+    async def _begin(self, journal: Ordered, index: RunIndex) -> int:
+        """Return how far an index has come that is of this history; any other one is cleared."""
+        reached = await asyncio.to_thread(index.reached)
+        if reached.position and await journal.world_at(reached.position) != reached.world:
+            await asyncio.to_thread(index.clear)
+            if (await asyncio.to_thread(index.reached)).position:
+                raise OperatorError("It is of another history, and only read.")
+            return 0
+        return reached.position
+
+    async def _index_page(
+        self, journal: Ordered, index: RunIndex, reached: Reached, after: int, upto: int
+    ) -> int:
+        """Index the records between two positions; return how far the index is then, or -1 where
+        nothing can be added to it."""
+        page = await journal.placed(after, upto)
+        if not page:
+            return reached.position
+        rows = await self._followed.rows([placed.record for placed in page])
+        last = Reached(page[-1].position, page[-1].world)
+        if await asyncio.to_thread(index.add, reached.position, rows, last):
+            return last.position
+        now = (await asyncio.to_thread(index.reached)).position
+        return now if now > reached.position else -1  # another process was faster; or it is read
+
+    async def _from_index(self, query: RunQuery, limit: int, before: str | None) -> RunListing:
+        index = self._index
+        assert index is not None
+        found: list[IndexedRun] = []
+        while len(found) <= limit:  # one more says whether there is another page
+            wanted = limit + 1 - len(found)
+            rows = await asyncio.to_thread(index.find, query, before, wanted)
+            for row in rows:
+                shown = await self._shown(row)
+                if shown is not None and query.wants(shown):
+                    found.append(shown)
+            if len(rows) < wanted:
+                break
+            before = rows[-1].run
+        return _cut(found, limit)
+
+    async def _scanned(
+        self, query: RunQuery, limit: int, before: str | None, runs: int | None
+    ) -> RunListing:
+        """Look at the runs of the journal: at all, or at the newest so many."""
+        found: list[IndexedRun] = []
+        looked, searched = 0, None
+        after = None if query.oldest_first else before
+        async for head in newest(self._journal, builds=query.builds, before=after):
+            if looked == runs:
+                searched = looked
+                break
+            looked += 1
+            row = await self._shown(IndexedRun(head.run, head.head.seq, head.head.hash, ""))
+            if row is not None and query.wants(row):
+                found.append(row)
+            if len(found) > limit and not query.oldest_first:
+                break
+        if query.oldest_first:
+            found.reverse()
+            places = [place for place, run in enumerate(found, 1) if run.run == before]
+            found = found[places[0] :] if places else found
+        return structs.replace(_cut(found, limit), searched=searched)
+
+    async def _shown(self, row: IndexedRun) -> IndexedRun | None:
+        """Return a row as the journal says it; None for a run that is not there."""
+        try:
+            records = await self._journal.read(row.run, max(0, row.seq - 1), 2)
+            is_last = len(records) == 1 and records[0].hash == row.hash
+            checked = await self._checked(row, records[0]) if is_last else None
+            if checked is None:
+                if not await self._journal.read(row.run, 0, 1):
+                    return None
+                async with self._lock:
+                    checked = await self._followed.row(row)
+        except NotFoundError:
+            return IndexedRun(row.run, row.seq, row.hash, "pruned")
+        except (ArtificerError, ValueError):
+            return IndexedRun(row.run, row.seq, row.hash, "unreadable")
+        return checked
+
+    async def _checked(self, row: IndexedRun, last: Record) -> IndexedRun | None:
+        """Return a row with what its first and its last record say; None where it contradicts."""
+        status = ending(last, self._blobs)
+        if status == "pruned":
+            return IndexedRun(row.run, row.seq, row.hash, status)
+        if row.status in (ENDED if status is None else STANDING):
+            return None
+        if status is not None:
+            row = structs.replace(row, status=status, waiting=False, questions=0)
+        elif row.status not in STANDING:
+            return None
+        (first,) = await self._journal.read(row.run, 0, 1)
+        return structs.replace(row, **facts_of(row.run, beginning(first, self._blobs)))
+
+
+def _cut(found: list[IndexedRun], limit: int) -> RunListing:
+    """Return a page of the runs that were found: there is one more where there is another page."""
+    runs = tuple(_listed(row) for row in found[:limit])
+    return RunListing(runs, runs[-1].run if len(found) > limit else None)
+
+
+def _listed(row: IndexedRun) -> ListedRun:
+    return ListedRun(
+        row.run,
+        row.seq,
+        row.status,
+        row.begun,
+        row.kind,
+        row.model,
+        row.prompt,
+        changed=row.changed,
+        agent=row.agent,
+        parent=row.parent,
+        waiting=row.waiting,
+        questions=row.questions,
+        turns=row.turns,
+        tokens=row.tokens,
+        cost_micros=row.cost_micros,
+    )

@@ -1,0 +1,185 @@
+"""The file of an index: a cache that follows the journal, and may be deleted at any time."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from artificer.errors import OperatorError
+from artificer.ports import Reached
+from artificer.readonly import ReadOnlyDatabase
+from artificer.storage.sqlite.cache import open_cache
+from artificer.storage.sqlite.database import is_busy
+
+T = TypeVar("T")
+
+_ABOUT = (
+    "CREATE TABLE about (one INTEGER PRIMARY KEY CHECK (one = 1), version TEXT NOT NULL, "
+    "position INTEGER NOT NULL, world TEXT NOT NULL) STRICT"
+)
+
+_UNUSABLE = (sqlite3.Error, OSError, UnicodeDecodeError)
+
+
+class IndexFile:
+    """Tables in the file ``path``, for any number of threads and processes.
+
+    ``tables`` are made by their statements, by name; an index of another ``version`` is made again.
+    The file is made when something is first added. It is not synced: a loss of power may take it.
+    With ``read_only`` it is used as far as it has come, and nothing is made or changed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        version: str,
+        tables: Mapping[str, str],
+        *,
+        read_only: bool,
+        busy_seconds: float,
+    ) -> None:
+        self._path = path
+        self._version = version
+        self._tables = {"about": _ABOUT, **tables}
+        self._busy_seconds = busy_seconds
+        self._db: sqlite3.Connection | None = None
+        self._reading = ReadOnlyDatabase(path, busy_seconds=busy_seconds) if read_only else None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the file. May be called more than once."""
+        with self._lock:
+            if self._reading is not None:
+                self._reading.close()
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def reached(self) -> Reached:
+        """Return how far the index has come."""
+        return self.ask(lambda db: _reached(db), Reached())
+
+    def ask(self, query: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """Return a query's result, or ``otherwise`` where there is no index of this version."""
+        if self._is_absent():
+            return otherwise
+
+        def query_of_ours(db: sqlite3.Connection) -> T:
+            return query(db) if self._is_ours(db) else otherwise
+
+        if self._reading is None:
+            with self._opened() as db:
+                return query_of_ours(db)
+        try:
+            return self._reading.ask(query_of_ours)
+        except _UNUSABLE as error:
+            raise self._unusable(error) from error
+
+    def add(self, after: int, upto: Reached, write: Callable[[sqlite3.Connection], None]) -> bool:
+        """Let ``write`` add all between two positions, in one transaction.
+
+        False unless the index is at ``after``, or where it is only read.
+        """
+        if self._reading is not None:
+            return False
+        with self._writing() as db:
+            if _reached(db).position != after:
+                return False
+            write(db)
+            db.execute("UPDATE about SET position = ?, world = ?", (upto.position, upto.world))
+        return True
+
+    def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
+        """Let ``write`` change what is there; what it deletes is overwritten."""
+        if self._reading is not None or self._is_absent():
+            return
+        with self._writing() as db:
+            write(db)
+        with self._opened() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def clear(self) -> None:
+        """Forget everything. What was deleted is overwritten."""
+        try:
+            self.change(self._make)
+        except OperatorError as error:
+            if error.__cause__ is None or is_busy(error.__cause__):
+                raise
+            self.close()
+            self._remove()  # it is damaged
+
+    def _discard(self) -> None:
+        """Remove a damaged file: it holds nothing of its own, and is made again when it is used."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+        with suppress(OSError):
+            self._remove()
+
+    def _remove(self) -> None:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{self._path}{end}").unlink(missing_ok=True)
+
+    def _is_absent(self) -> bool:
+        return self._db is None and not self._path.exists()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._opened() as db:
+            db.execute("BEGIN IMMEDIATE")
+            if not self._is_ours(db):
+                self._make(db)
+            yield db
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._db is None:
+                    self._db = open_cache(
+                        self._path, self._busy_seconds, ("PRAGMA secure_delete = ON",)
+                    )
+                yield self._db
+            except _UNUSABLE as error:
+                if _is_damage(error):
+                    self._discard()
+                raise self._unusable(error) from error
+            finally:
+                if self._db is not None and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    def _is_ours(self, db: sqlite3.Connection) -> bool:
+        """Whether the index is one of these rules."""
+        known = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+        if not known.issuperset(self._tables):
+            return False
+        row = db.execute("SELECT version FROM about").fetchone()
+        return row is not None and row[0] == self._version
+
+    def _make(self, db: sqlite3.Connection) -> None:
+        for name in self._tables:
+            db.execute(f"DROP TABLE IF EXISTS {name}")
+        for statement in self._tables.values():
+            for part in statement.split(";"):
+                db.execute(part)
+        db.execute("INSERT INTO about VALUES (1, ?, 0, '')", (self._version,))
+
+    def _unusable(self, error: Exception) -> OperatorError:
+        return OperatorError(
+            f"{self._path} cannot be used: {error}.",
+            hint="You may delete it: it is made again when it is needed.",
+        )
+
+
+def _is_damage(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _reached(db: sqlite3.Connection) -> Reached:
+    return Reached(*db.execute("SELECT position, world FROM about").fetchone())
