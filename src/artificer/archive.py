@@ -5,14 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-<<<<<<< HEAD
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
-=======
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, Unpack
->>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
 
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
@@ -58,12 +53,9 @@ class Archive:
 
     config: Config
     _storage: Storage
-<<<<<<< HEAD
     _clock: Clock = field(default_factory=SystemClock)
     _providers: Mapping[str, Provider] = field(default_factory=dict)
-=======
     _shared_lister: RunLister | None = None
->>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
 
     @classmethod
     @asynccontextmanager

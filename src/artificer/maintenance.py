@@ -63,13 +63,9 @@ class Maintenance:
         if repair and (index := storage.search_index) is not None and index.reached().position:
             await asyncio.to_thread(index.clear)
             check.repaired.append("cleared the index of texts: the next search makes it again")
-<<<<<<< HEAD
-        workspaces = Workspaces(storage.blobs, storage.versions, self._resources.clock.now)
-=======
         if repair and await self._index_runs_again(progress):
             check.repaired.append("made the index of runs again")
-        workspaces = build_workspaces(storage.blobs, storage.versions)
->>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
+        workspaces = Workspaces(storage.blobs, storage.versions, self._resources.clock.now)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
         return check
 

@@ -104,12 +104,9 @@ class World(AbstractAsyncContextManager["World"]):
         """Everything that the world keeps, to be read."""
         from artificer.archive import Archive
 
-<<<<<<< HEAD
         parts = self._resources
-        return Archive(parts.config, parts.storage.storage, parts.clock, parts.providers.own)
-=======
-        return Archive(self.config, self._resources.storage.storage, self._resources.lister)
->>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
+        storage, own = parts.storage.storage, parts.providers.own
+        return Archive(parts.config, storage, parts.clock, own, parts.lister)
 
     @property
     def maintenance(self) -> Maintenance:

@@ -57,12 +57,8 @@ class StoragePlace(Struct, frozen=True):
 
     ``folder`` is the project's own on this machine, ``url`` the setting ``storage``. With
     ``read_only`` nothing is made or changed, and what would write raises OperatorError;
-<<<<<<< HEAD
-    ``indexing`` allows it to keep the index of its texts all the same, where it can. ``clock`` is
-    that of the world, for the times of signals; None for the system's.
-=======
-    ``indexing`` allows it to keep its indexes all the same, where it can.
->>>>>>> 4ead517 (Filter lists of runs by an index that is not believed)
+    ``indexing`` allows it to keep its indexes all the same, where it can. ``clock`` is that of the
+    world, for the times of signals; None for the system's.
     """
 
     folder: Path
