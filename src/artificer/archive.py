@@ -26,8 +26,7 @@ from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.replay import Replay, replay
-from artificer.runtime.run_filter import RunFilter, run_query
-from artificer.runtime.run_list import RunLister, RunListing
+from artificer.runtime.run_list import RunFilter, RunLister, RunListing, run_query
 from artificer.runtime.search import Hit, Searcher, text_query
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise

@@ -2,8 +2,7 @@
 
 >>> from artificer.types import EventLine, IntentLine, ToolReturned
 
-What a program makes and calls itself is in :mod:`artificer`. As there, a name is imported when it
-is first used, so that ``import artificer.types`` costs next to nothing.
+What a program makes and calls itself is in :mod:`artificer`. As there, names are imported on use.
 """
 
 from __future__ import annotations
@@ -191,6 +190,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.ports import Correction as Correction
     from artificer.ports import Signals as Signals
     from artificer.ports import Snapshots as Snapshots
+    from artificer.ports import Versions as Versions
     from artificer.ports.attachment import Attachment as Attachment
     from artificer.ports.attachment import Prompt as Prompt
     from artificer.ports.budget import Amount as Amount
@@ -212,7 +212,6 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.ports.journal import Spending as Spending
     from artificer.ports.provider import Memo as Memo
     from artificer.ports.provider import Payload as Payload
-    from artificer.ports.versions import Versions as Versions
     from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
     from artificer.report import Views as Views
     from artificer.run_artifact import RunArtifact as RunArtifact
@@ -234,8 +233,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.runtime.kept import KeptHeads as KeptHeads
     from artificer.runtime.progress import ReportProgress as ReportProgress
     from artificer.runtime.replay import Divergence as Divergence
-    from artificer.runtime.run_filter import RunFilter as RunFilter
     from artificer.runtime.run_list import ListedRun as ListedRun
+    from artificer.runtime.run_list import RunFilter as RunFilter
     from artificer.runtime.run_list import RunListing as RunListing
     from artificer.runtime.search import Hit as Hit
     from artificer.runtime.summary import Summary as Summary
@@ -458,9 +457,8 @@ _NAMES = {
     "wiring.builds": ("Builds",),
     # the journal and the budget
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
-    "ports": ("Budget", "Correction", "Signals", "Snapshots"),
+    "ports": ("Budget", "Correction", "Signals", "Snapshots", "Versions"),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
-    "ports.versions": ("Versions",),
     "runtime.day_budget": ("DayBudget",),
     # worlds and what they tell of runs
     "archive": ("Archive",),
@@ -470,8 +468,7 @@ _NAMES = {
     "wiring.resources": ("WorldParts",),
     "wiring.signals": ("MessageOptions",),
     "run_artifact": ("RunArtifact", "RunArtifacts"),
-    "runtime.run_filter": ("RunFilter",),
-    "runtime.run_list": ("ListedRun", "RunListing"),
+    "runtime.run_list": ("ListedRun", "RunFilter", "RunListing"),
     "runtime.search": ("Hit",),
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),

@@ -104,9 +104,8 @@ class World(AbstractAsyncContextManager["World"]):
         """Everything that the world keeps, to be read."""
         from artificer.archive import Archive
 
-        parts = self._resources
-        storage, own = parts.storage.storage, parts.providers.own
-        return Archive(parts.config, storage, parts.clock, own, parts.lister)
+        own = self._resources
+        return Archive(own.config, own.storage.storage, own.clock, own.providers.own, own.lister)
 
     @property
     def maintenance(self) -> Maintenance:

@@ -21,7 +21,7 @@ from artificer.cli.terminal.words import cost, milliseconds, moment, sum_of
 from artificer.cli.terminal.working import working
 from artificer.errors import ArtificerError
 from artificer.runtime.progress import ReportProgress
-from artificer.runtime.run_filter import RunFilter
+from artificer.runtime.run_list import RunFilter
 from artificer.runtime.summary import Summary
 
 OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")
