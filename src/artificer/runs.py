@@ -13,16 +13,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from artificer.artifacts.deliverable import Deliverable
+from artificer.artifacts.ref import ArtifactRef
 from artificer.builds.summary import summary_of
 from artificer.contracts.output import OutputT
 from artificer.core.intents import FinishReason
 from artificer.core.record import EventLine, IntentLine, Line
 from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
+from artificer.core.transitions import reduce
 from artificer.errors import AuthorError, OperatorError
 from artificer.ports import BlobStore, Question, Storage
 from artificer.runtime.load import read_chain
 from artificer.runtime.waiting import questions_below, questions_of
+from artificer.values.base import Digest
 from artificer.values.blocks import Message
 from artificer.values.model import FailureCode, Usage
 
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from artificer.render.export.forms import ReportFormat
     from artificer.render.report import Report
     from artificer.report import Views
-    from artificer.run_artifact import RunArtifacts
+    from artificer.run_artifact import RunArtifact, RunArtifacts
 
 T = TypeVar("T")
 
@@ -358,3 +361,26 @@ class History(Struct, frozen=True):
 
     run: Run[Any]
     lines: tuple[EventLine | IntentLine, ...]
+
+    def at(self, seq: int) -> Run[Any]:
+        """Return the run as it stood after a record."""
+        if seq >= len(self.lines):
+            return self.run
+        state, lines = RunState(), self.lines[:seq]
+        for line in lines:
+            if isinstance(line, EventLine):
+                state, _ = reduce(state, line.event)
+        return replace(self.run, state=state, _lines=lambda: lines, _questions_below=())
+
+    def artifact(self, ref: ArtifactRef, seq: int) -> RunArtifact:
+        """Read an artifact as it stood after a record, also one that was replaced since.
+
+        Raises NotFoundError, TamperedError.
+        """
+        from artificer.run_artifact import load_artifact
+
+        return load_artifact(ref, self.at(seq).state, self.run._blobs)
+
+    def data(self, digest: Digest) -> bytes:
+        """Return the bytes of a digest that a record names. Raises NotFoundError, TamperedError."""
+        return self.run._blobs.get(digest)

@@ -35,7 +35,7 @@ async def test_every_link_is_a_file_that_is_saved(served: Studio) -> None:
     async with httpx.AsyncClient(base_url=served.url) as client:
         await client.get("/", params={"key": served.key})
         page = (await client.get(f"/runs/{run.id}")).text
-        links = re.findall(r'href="(/runs/[^"]+/(?:export|artifacts)/[^"]+)"', page)
+        links = re.findall(r'href="(/runs/[^"]+/(?:export|artifacts)/[^"]+/?\w+)" download', page)
         assert len(links) > 6
         for link in (each for each in links if not each.endswith(("pdf", "docx", "xlsx", "png"))):
             answer = await client.get(link)

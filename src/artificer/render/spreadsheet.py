@@ -37,6 +37,11 @@ def to_csv(grid: Grid) -> str:
     return "\ufeff" + out.getvalue()
 
 
+def safe_cell(cell: Cell) -> str:
+    """Return a cell of text whose cells are separated by tabs, and its rows by line ends."""
+    return " ".join(_plain(cell).split())
+
+
 def _plain(cell: Cell) -> str:
     if cell is None:
         return ""

@@ -25,6 +25,8 @@ from artificer.studio.executions import Executions
 from artificer.studio.problems import actor_at, answer_of, refused
 from artificer.studio.protection import HEADERS, Protection
 from artificer.studio.views import (
+    artifacts,
+    attached,
     checklists,
     compare,
     decide,
@@ -33,6 +35,7 @@ from artificer.studio.views import (
     inbox,
     proof,
     records,
+    reports,
     run,
     search,
     sources,
@@ -41,6 +44,51 @@ from artificer.studio.views import (
 from artificer.world import World
 
 STATIC = str(resources.files("artificer.studio") / "static")
+
+RUNNING = (
+    Route("/", home.show),
+    Route("/inbox", inbox.show),
+    Route("/search", search.show),
+    Route("/runs", home.begin, methods=["POST"]),
+    Route("/runs/{run}", run.show),
+    Route("/runs/{run}/body", run.body),
+    Route("/runs/{run}/events", run.events),
+    Route("/runs/{run}/decisions/{kind}", decide.decide, methods=["POST"]),
+    Route("/runs/{run}/checklists", checklists.show),
+    Route("/runs/{run}/checklists/changes", checklists.changes),
+    Route("/runs/{run}/checklists/{checklist}", checklists.tick, methods=["POST"]),
+)
+"""Runs as they form, and what waits for a person."""
+
+LOOKING_BACK = (
+    Route("/verify", proof.offer),
+    Route("/verify", proof.verify, methods=["POST"]),
+    Route("/runs/{run}/replay", proof.show),
+    Route("/runs/{run}/replay", proof.replay, methods=["POST"]),
+    Route("/runs/{run}/records", records.timeline),
+    Route("/runs/{run}/records/{seq}", records.record),
+    Route("/runs/{run}/records/{seq}/fork", records.fork, methods=["POST"]),
+    Route("/compare", compare.show),
+    Route("/runs/{run}/compare", compare.choose),
+    Route("/runs/{run}/sources", sources.show),
+    Route("/runs/{run}/sources/{artifact}", sources.artifact),
+    Route("/runs/{run}/tree", tree.show),
+    Route("/runs/{run}/tree/{seq}", tree.change),
+)
+"""The records of runs, step by step."""
+
+MADE = (
+    Route("/runs/{run}/report", run.report),
+    Route("/runs/{run}/files/{digest}", attached.show),
+    Route("/runs/{run}/files/{digest}/data", attached.send),
+    Route("/runs/{run}/export/{form}", files.report),
+    Route("/runs/{run}/report/{seq}", reports.frame),
+    Route("/runs/{run}/artifacts", artifacts.overview),
+    Route("/runs/{run}/artifacts/report", reports.show),
+    Route("/runs/{run}/artifacts/report/changes", reports.changes),
+    Route("/runs/{run}/artifacts/{artifact:path}", artifacts.show),
+)
+"""The reports, artifacts and files of runs."""
 
 
 def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
@@ -57,33 +105,9 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
     app = Starlette(
         routes=[
             Mount(PREFIX, api(context)),
-            Route("/", home.show),
-            Route("/inbox", inbox.show),
-            Route("/search", search.show),
-            Route("/runs", home.begin, methods=["POST"]),
-            Route("/runs/{run}", run.show),
-            Route("/runs/{run}/body", run.body),
-            Route("/runs/{run}/report", run.report),
-            Route("/runs/{run}/events", run.events),
-            Route("/verify", proof.offer),
-            Route("/verify", proof.verify, methods=["POST"]),
-            Route("/runs/{run}/replay", proof.show),
-            Route("/runs/{run}/replay", proof.replay, methods=["POST"]),
-            Route("/runs/{run}/records", records.timeline),
-            Route("/runs/{run}/records/{seq}", records.record),
-            Route("/runs/{run}/records/{seq}/fork", records.fork, methods=["POST"]),
-            Route("/compare", compare.show),
-            Route("/runs/{run}/compare", compare.choose),
-            Route("/runs/{run}/sources", sources.show),
-            Route("/runs/{run}/sources/{artifact}", sources.artifact),
-            Route("/runs/{run}/tree", tree.show),
-            Route("/runs/{run}/tree/{seq}", tree.change),
-            Route("/runs/{run}/decisions/{kind}", decide.decide, methods=["POST"]),
-            Route("/runs/{run}/checklists", checklists.show),
-            Route("/runs/{run}/checklists/changes", checklists.changes),
-            Route("/runs/{run}/checklists/{checklist}", checklists.tick, methods=["POST"]),
-            Route("/runs/{run}/export/{form}", files.report),
-            Route("/runs/{run}/artifacts/{artifact:path}/{form}", files.artifact),
+            *RUNNING,
+            *LOOKING_BACK,
+            *MADE,
             Route("/runs/{run}/{action}", run.act, methods=["POST"]),
             Route("/static/tokens.css", _tokens),
             Mount("/static", StaticFiles(directory=STATIC)),

@@ -15,6 +15,7 @@ from artificer.errors import NotFoundError, OperatorError
 from artificer.runs import History, Run
 from artificer.studio.access import Actor
 from artificer.studio.executions import Executions
+from artificer.studio.exports import Exports
 from artificer.studio.tokens import ApiTokens
 from artificer.world import World
 
@@ -30,6 +31,7 @@ class StudioContext:
     executions: Executions
     tokens: ApiTokens | None = None
     streams: Counter[str] = field(default_factory=Counter)
+    exports: Exports = field(default_factory=Exports)
     proving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a replay or a verification is computed: one at a time."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from artificer.artifacts.build_catalog import is_build_tool
@@ -26,14 +26,42 @@ FORMS: dict[MadeKind, tuple[str, ...]] = {
 Links = list[tuple[str, str]]
 
 
-def downloads_of(run: Run[Any]) -> list[tuple[str, Links]]:
-    """Return the names of what can be downloaded, each with its forms and links."""
-    base, found = f"/runs/{quote(run.id, safe='')}", list[tuple[str, Links]]()
-    if run.state.deliverable is not None:
-        found.append(("Report", [(form, f"{base}/export/{form}") for form in REPORT_FORMS]))
+class Download(NamedTuple):
+    """Something that can be downloaded: its page, and its forms with their links."""
+
+    name: str
+    kind: str
+    page: str
+    links: Links
+
+
+def downloads_of(run: Run[Any]) -> list[Download]:
+    """Return what can be downloaded of a run: its report first, then its artifacts."""
+    found = []
+    if links := report_forms(run):
+        page = f"/runs/{quote(run.id, safe='')}/artifacts/report"
+        found.append(Download("The report", "report", page, links))
     for ref in run.state.artifacts:
-        if not is_build_tool(ref.tool):
-            key = quote(f"{ref.kind}:{ref.id}", safe="")
-            links = [(form, f"{base}/artifacts/{key}/{form}") for form in FORMS[ref.kind]]
-            found.append((ref.title or ref.id, links))
+        if forms := artifact_forms(ref.kind, ref.tool):
+            page = artifact_path(run.id, f"{ref.kind}:{ref.id}")
+            links = [(form, f"{page}/{form}") for form in forms]
+            found.append(Download(ref.title or ref.id, ref.kind, page, links))
     return found
+
+
+def report_forms(run: Run[Any]) -> Links:
+    """Return the forms of a run's report with their links; none before there is one."""
+    if run.state.deliverable is None:
+        return []
+    base = f"/runs/{quote(run.id, safe='')}"
+    return [(form, f"{base}/export/{form}") for form in REPORT_FORMS]
+
+
+def artifact_forms(kind: MadeKind, tool: str) -> tuple[str, ...]:
+    """Return the forms of an artifact; none for one of a build."""
+    return () if is_build_tool(tool) else FORMS[kind]
+
+
+def artifact_path(run: str, name: str) -> str:
+    """Return the address of an artifact's page, by its ``kind:id``."""
+    return f"/runs/{quote(run, safe='')}/artifacts/{quote(name, safe='')}"

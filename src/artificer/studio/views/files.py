@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import cast
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from artificer.errors import NotFoundError
+from artificer.errors import ArtificerError, NotFoundError
 from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS, ArtifactFormat, ReportFormat
-from artificer.studio.context import run_of
+from artificer.runs import Run
+from artificer.studio.context import context_of, history_of, run_of
+from artificer.studio.pages import page
+from artificer.studio.problems import status_of
+from artificer.studio.versions import version_of
 
 POLICY = "sandbox; default-src 'none'"
 """A file that a browser shows all the same may do nothing."""
@@ -25,33 +29,46 @@ async def report(request: Request) -> Response:
     run, form = await run_of(request), request.path_params["form"]
     if form not in REPORT_FORMS:
         raise NotFoundError(f"There is no form {form!r}.", hint=f"It is {', '.join(REPORT_FORMS)}.")
-    form = cast(ReportFormat, form)
-    made = await asyncio.to_thread(run.export, form)
+    make = partial(_report_file, run, cast(ReportFormat, form))
+    try:
+        data, form = await context_of(request).exports.make(make)
+    except ArtificerError as error:
+        return _not_made(request, run, f"The report as {form}", error)
+    return sent(data, f"{run.id}.{form}", REPORT_FORMS[form].media_type)
+
+
+async def artifact(request: Request, name: str, form: str) -> Response:
+    """Send an artifact of a run, or a ``version`` of it, as a file."""
+    history, version = await history_of(request), request.query_params.get("version", "")
+    run = history.run
+    found = version_of(history, name, version) if version else run.artifacts.find(name)
+    made = cast(ArtifactFormat, form)
+    try:
+        data = await context_of(request).exports.make(partial(found.export, made))
+    except ArtificerError as error:
+        return _not_made(request, run, f"{found.title or found.id} as {form}", error)
+    stem = found.id.rpartition("/")[2]
+    file = stem if form == "txt" else f"{stem}.{form}"
+    return sent(data, file, ARTIFACT_FORMS[made].media_type)
+
+
+def _report_file(run: Run, form: ReportFormat) -> tuple[bytes, ReportFormat]:
+    made = run.export(form)
     if len(made) > 1:
         form = ZIPPED.get(form, "zip")
-        made = await asyncio.to_thread(run.export, form)
-    data = next(iter(made.values()))
-    return _sent(data, f"{run.id}.{form}", REPORT_FORMS[form].media_type)
+        made = run.export(form)
+    return next(iter(made.values())), form
 
 
-async def artifact(request: Request) -> Response:
-    """Send an artifact of a run as a file."""
-    run, form = await run_of(request), request.path_params["form"]
-    if form not in ARTIFACT_FORMS:
-        known = ", ".join(ARTIFACT_FORMS)
-        raise NotFoundError(f"There is no form {form!r}.", hint=f"It is {known}.")
-    form = cast(ArtifactFormat, form)
-    found = run.artifacts.find(request.path_params["artifact"])
-    data = await asyncio.to_thread(found.export, form)
-    name = found.id.rpartition("/")[2]
-    name = name if form == "txt" else f"{name}.{form}"
-    return _sent(data, name, ARTIFACT_FORMS[form].media_type)
-
-
-def _sent(data: bytes, name: str, media_type: str) -> Response:
+def sent(data: bytes, name: str, media_type: str) -> Response:
     """Return a file that a browser saves and does not show."""
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
         "Content-Security-Policy": POLICY,
     }
     return Response(data, media_type=media_type, headers=headers)
+
+
+def _not_made(request: Request, run: Run, what: str, error: ArtificerError) -> Response:
+    values = {"run": run, "what": what, "message": error.message, "hint": error.hint or ""}
+    return page(request, "not_made", values, status_of(error))
