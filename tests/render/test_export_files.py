@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import docx
 import pypdf
 import pytest
+from docx.shared import Cm
 from export_sample import exported, grids, hostile, written
 from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
 
@@ -198,6 +199,68 @@ class TestWord:
         links = {link.get(f"{WORD}anchor") for link in root.iter(f"{WORD}hyperlink")} - {None}
         assert links
         assert links <= places
+
+
+def notes_in(narrative: str) -> tuple[str, str]:
+    """The document and the footnotes of a report in Word."""
+    archive = zipfile.ZipFile(io.BytesIO(written(exported(narrative, []), "docx")))
+    kept = "word/footnotes.xml" in archive.namelist()
+    footnotes = archive.read("word/footnotes.xml").decode() if kept else ""
+    return archive.read("word/document.xml").decode(), footnotes
+
+
+@pytest.mark.req("export-docx")
+class TestWordFootnotes:
+    def test_each_is_at_its_page_once_and_may_be_referred_to_again(self) -> None:
+        document, footnotes = notes_in(
+            "One[^a], two[^b] and one[^a].\n\n[^a]: First, see[^b] <b>&\n[^b]: Second x^2^.\n"
+            "\n    - with [a list](https://example.org/x)\n"
+        )
+        assert re.findall(r'<w:footnoteReference w:id="(\d)"', document) == ["1", "2"]
+        fields = re.findall(r"<w:instrText[^>]*>\s*NOTEREF (\w+)", document)
+        assert len(fields) == 1
+        assert f'w:name="{fields[0]}"' in document
+        assert "First, see" not in document
+        assert "Notes" not in document
+        root = ElementTree.fromstring(footnotes)
+        texts = {note.get(f"{WORD}id"): "".join(note.itertext()) for note in root}
+        assert texts["1"].strip() == "First, see2 <b>&"
+        assert "with a list" in texts["2"]
+        assert "↩" not in footnotes
+        assert len(re.findall('w:vertAlign w:val="superscript"', footnotes)) == 1
+        assert all(note[-1].tag == f"{WORD}p" for note in root)
+        places = set(re.findall(r'w:name="(\w+)"', document + footnotes))
+        assert set(re.findall(r'w:anchor="(\w+)"', document + footnotes)) <= places
+
+    def test_those_that_word_would_number_otherwise_stay_at_the_end(self) -> None:
+        document, footnotes = notes_in("A[^a], c[^c].\n\n[^a]: See[^b].\n[^b]: B.\n[^c]: C.\n")
+        assert footnotes == ""
+        assert "B." in document
+
+    def test_a_text_without_footnotes_has_no_part_for_them(self) -> None:
+        assert notes_in("Nothing[^x] to see.")[1] == ""
+
+
+@pytest.mark.req("export-docx")
+def test_columns_get_the_width_that_their_text_needs() -> None:
+    long = "A comment that says at some length what happened, and to whom"
+    rows = [[f"row {n}", *(1234.5 + n for _ in range(10)), long] for n in range(3)]
+    columns = ["Name", *(f"M{n}" for n in range(10)), "Comment"]
+    table = {"kind": "table", "id": "t", "title": "T", "columns": columns, "rows": rows}
+    made = exported(
+        "# A\n\n## Tables\n\n{{artifact:table:t}}", [("create_table", {"table": table})]
+    )
+    document = docx.Document(io.BytesIO(written(made, "docx")))
+    (found,) = document.tables
+    widths = [column.width or 0 for column in found.columns]
+    assert widths[-1] > 2 * max(widths[:-1])
+    assert all(width > Cm(1.2) for width in widths[1:])
+    section = document.sections[1]
+    room = (section.page_width or 0) - (section.left_margin or 0) - (section.right_margin or 0)
+    assert abs(sum(widths) - room) < Cm(0.1)
+    paragraphs = document.paragraphs
+    turns = [n for n, p in enumerate(paragraphs) if p._p.find(f".//{WORD}sectPr") is not None]
+    assert turns[0] < [p.text for p in paragraphs].index("Tables") < turns[1]
 
 
 def opened(path: Path, kind: str, folder: Path) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 from xml.etree.ElementTree import Element
 
 from docx.opc.constants import RELATIONSHIP_TYPE
@@ -13,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from artificer.render.export.paper import direction
+from artificer.render.export.tree import classes
 from artificer.render.export.word.styles import CODE, LINK
 from artificer.render.export.word.xml import add_bookmark, add_link, set_fonts
 from artificer.render.text import clean
@@ -20,8 +22,15 @@ from artificer.render.text import clean
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 
-BookmarkOf = Callable[[str], str | None]
-"""Return the name of the bookmark for a fragment id, if the document has one."""
+
+class Places(Protocol):
+    """Knows what fragment ids of the page are in the document."""
+
+    def bookmark(self, place: str) -> str | None:
+        """Return the name of the bookmark for a fragment id, if the document has one."""
+
+    def footnote(self, paragraph: Paragraph, place: str) -> bool:
+        """Refer to a footnote at the end of a paragraph, if the document has it."""
 
 
 class Look(Struct, frozen=True):
@@ -56,9 +65,9 @@ _LOOKS: dict[str, dict[str, bool]] = {
 class Words:
     """Writes running text into one paragraph, with white space as a page shows it."""
 
-    def __init__(self, paragraph: Paragraph, place: BookmarkOf) -> None:
+    def __init__(self, paragraph: Paragraph, places: Places) -> None:
         self._paragraph = paragraph
-        self._place = place
+        self._places = places
         self._is_fresh = not paragraph.text
 
     def add(self, piece: str | Element, look: Look = PLAIN, *, exact: bool = False) -> None:
@@ -70,13 +79,21 @@ class Words:
             self._paragraph.add_run().add_break()
             self._is_fresh = True
             return
+        if "noteref" in classes(piece) and self._is_footnote(piece):
+            self._is_fresh = False
+            return
         inner = replace(look, **_LOOKS.get(piece.tag, {}))
         if piece.tag == "a":
-            if (place := piece.get("id")) and (name := self._place(place)):
+            if (place := piece.get("id")) and (name := self._places.bookmark(place)):
                 add_bookmark(self._paragraph, int(name.rpartition("_")[2]), name)
             inner = replace(inner, href=piece.get("href", ""))
         for part in pieces(piece):
             self.add(part, inner, exact=exact)
+
+    def _is_footnote(self, piece: Element) -> bool:
+        link = piece.find("a")
+        place = "" if link is None else link.get("href", "")[1:]
+        return self._places.footnote(self._paragraph, place)
 
     def _text(self, text: str, look: Look, *, exact: bool) -> None:
         if not exact:
@@ -93,7 +110,7 @@ class Words:
     def _link(self, run: Run, href: str) -> None:
         """Move a run into a link, if its target is a place here or on the web."""
         if href.startswith("#"):
-            bookmark = self._place(href[1:])
+            bookmark = self._places.bookmark(href[1:])
             link = bookmark and add_link(self._paragraph, anchor=bookmark)
         elif _SAFE.match(href):
             kind = RELATIONSHIP_TYPE.HYPERLINK
@@ -120,7 +137,10 @@ def _apply(run: Run, look: Look) -> None:
     font = run.font
     font.bold, font.italic = look.bold or None, look.italic or None
     font.strike = look.strike or None
-    font.superscript, font.subscript = look.raised or None, look.lowered or None
+    if look.raised:  # to unset one unsets the other
+        font.superscript = True
+    elif look.lowered:
+        font.subscript = True
     if look.code:
         set_fonts(run._r.get_or_add_rPr(), CODE)
         font.no_proof = True

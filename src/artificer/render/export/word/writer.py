@@ -19,10 +19,19 @@ from msgspec.structs import replace
 from artificer.render.export.exported import ExportStep
 from artificer.render.export.tree import classes, text_of
 from artificer.render.export.word import pictures, tables
+from artificer.render.export.word.notes import (
+    MARK,
+    STYLE,
+    Footnotes,
+    notes_of,
+    without_ways_back,
+)
 from artificer.render.export.word.words import PLAIN, Look, Words, pieces
 from artificer.render.export.word.xml import (
     add_bookmark,
     add_field,
+    bookmark_end,
+    bookmark_start,
     restarted,
     rule,
     set_rtl,
@@ -32,6 +41,9 @@ from artificer.render.report import ArtifactName, Report
 
 _SMALL = frozenset(("note", "see", "dateline", "source", "words"))
 """Paragraphs of these classes are in small type."""
+
+_RIGHT = (WD_ALIGN_PARAGRAPH.RIGHT, WD_ALIGN_PARAGRAPH.LEFT)
+"""On the right of the page: Word means the beginning of a line by left, which may be there."""
 
 _DEEPEST = 3
 """Word's list styles have three levels; deeper lists look like the third."""
@@ -53,13 +65,18 @@ class Context(Struct, frozen=True):
 class WordWriter:
     """Writes one report into one document."""
 
-    def __init__(self, document: Document, report: Report, step: ExportStep) -> None:
+    def __init__(self, document: Document, report: Report, main: Element, step: ExportStep) -> None:
         self.document = document
         self.report = report
         self._step = step
         self._anchors = {name.anchor: name for name in report.names.values()}
         self._bookmarks: dict[str, str] = {}
         self._drawn = 0
+        self._footnotes = Footnotes(document)
+        self.notes = notes_of(main)
+        """Footnotes of the page that are footnotes of the document."""
+        self._referred: set[str] = set()
+        self._is_in_note = False
 
     def flow(self, element: Element, context: Context) -> None:
         """Write what an element holds: running text becomes paragraphs, blocks become blocks."""
@@ -70,7 +87,7 @@ class WordWriter:
                 self.block(piece, context)
             elif words is None:
                 if isinstance(piece, Element) or piece.strip():
-                    words = Words(self.paragraph(context), self.bookmark)
+                    words = Words(self.paragraph(context), self)
                     words.add(piece, context.look)
             else:
                 words.add(piece, context.look)
@@ -82,7 +99,9 @@ class WordWriter:
         if name := self._anchors.get(element.get("id", "")):
             context = replace(context, name=name)
         if context.name is None and (place := element.get("id")):
-            add_bookmark(self.paragraph(replace(context, style="Small")), *self._place(place))
+            mark = self.paragraph(replace(context, style="Small", numbering=None))
+            mark.paragraph_format.keep_with_next = True
+            add_bookmark(mark, *self._place(place))
         _WRITERS.get(element.tag, WordWriter.flow)(self, element, context)
 
     def paragraph(self, context: Context) -> Paragraph:
@@ -93,18 +112,40 @@ class WordWriter:
         if context.numbering is not None:
             use_numbering(made, context.numbering)
         if context.is_right:
-            made.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+            made.alignment = _RIGHT[context.is_rtl]
         return made
 
     def bookmark(self, place: str) -> str | None:
         """Return the name of the bookmark for a fragment id: Word allows 40 plain characters."""
         return self._bookmarks.setdefault(place, f"place_{len(self._bookmarks) + 1}")
 
+    def footnote(self, paragraph: Paragraph, place: str) -> bool:
+        """Refer to a footnote: the first time with its text, then by its number."""
+        note = self.notes.get(place)
+        if note is None or self._is_in_note:
+            return False  # a footnote has no footnotes
+        number, name = self._place(f"{place}-mark")
+        if place in self._referred:
+            number_shown = str(list(self.notes).index(place) + 1)
+            add_field(paragraph, f"NOTEREF {name} \\f \\h", number_shown, MARK)
+            return True
+        self._referred.add(place)
+        paragraph._p.append(bookmark_start(number, name))
+        body = self._footnotes.add(paragraph)
+        paragraph._p.append(bookmark_end(number))
+        self._is_in_note = True
+        mark_place(note)
+        without_ways_back(note)
+        self.flow(note, Context(body, style=STYLE, is_rtl=note.get("dir") == "rtl"))
+        body.close()
+        self._is_in_note = False
+        return True
+
     def caption(self, element: Element, context: Context) -> None:
         """Write a caption; its number is a field, so that Word can list figures and tables."""
         name = context.name
         paragraph = self.paragraph(replace(context, style="Caption", look=PLAIN))
-        words = Words(paragraph, self.bookmark)
+        words = Words(paragraph, self)
         if name is not None:
             add_bookmark(paragraph, *self._place(name.anchor))
         for piece in pieces(element):
@@ -149,7 +190,7 @@ def _paragraph(writer: WordWriter, element: Element, context: Context) -> None:
 
 def _code(writer: WordWriter, element: Element, context: Context) -> None:
     paragraph = writer.paragraph(replace(context, style="Code", is_rtl=False))
-    Words(paragraph, writer.bookmark).add(text_of(element).rstrip("\n"), exact=True)
+    Words(paragraph, writer).add(text_of(element).rstrip("\n"), exact=True)
 
 
 def _quote(writer: WordWriter, element: Element, context: Context) -> None:
@@ -196,7 +237,7 @@ def _list(writer: WordWriter, element: Element, context: Context) -> None:
 
 def _item(writer: WordWriter, item: Element, context: Context, continued: str) -> None:
     """Write an item: its first paragraph has the bullet or number, the others go on below it."""
-    _mark_place(item)
+    mark_place(item)
     blocks = [child for child in item if _is_block(child) and child.tag not in ("ul", "ol")]
     if len(blocks) < 2:
         writer.flow(item, replace(context, is_rtl=item.get("dir") == "rtl" or context.is_rtl))
@@ -206,7 +247,7 @@ def _item(writer: WordWriter, item: Element, context: Context, continued: str) -
         writer.block(block, after if number else context)
 
 
-def _mark_place(item: Element) -> None:
+def mark_place(item: Element) -> None:
     """Put a mark that links lead to at the beginning of an item's words."""
     if place := item.get("id"):
         first = item[0] if len(item) and _is_block(item[0]) else item
@@ -240,6 +281,12 @@ def _div(writer: WordWriter, element: Element, context: Context) -> None:
         tables.turn(writer.document)
 
 
+def _section(writer: WordWriter, element: Element, context: Context) -> None:
+    """Write a section; footnotes of the document are written where they are referred to."""
+    if not ("footnotes" in classes(element) and writer.notes):
+        writer.flow(element, context)
+
+
 def _picture(writer: WordWriter, element: Element, context: Context) -> None:
     writer.picture(element, context)
 
@@ -264,13 +311,14 @@ _WRITERS: dict[str, Callable[[WordWriter, Element, Context], None]] = {
     "ol": _list,
     "p": _paragraph,
     "pre": _code,
+    "section": _section,
     "summary": _nothing,
     "svg": _picture,
     "table": _table,
     "ul": _list,
 }
 
-_BLOCKS = frozenset((*_WRITERS, "article", "details", "dl", "figure", "li", "main", "section"))
+_BLOCKS = frozenset((*_WRITERS, "article", "details", "dl", "figure", "li", "main"))
 
 
 def _is_block(element: Element) -> bool:

@@ -40,18 +40,28 @@ def set_rtl(paragraph: Paragraph) -> None:
 
 def add_bookmark(paragraph: Paragraph, number: int, name: str) -> None:
     """Put an empty bookmark at the end of what a paragraph has so far."""
-    paragraph._p.append(element("bookmarkStart", id=str(number), name=name))
-    paragraph._p.append(element("bookmarkEnd", id=str(number)))
+    paragraph._p.append(bookmark_start(number, name))
+    paragraph._p.append(bookmark_end(number))
 
 
-def add_field(paragraph: Paragraph, instruction: str, shown: str) -> None:
+def bookmark_start(number: int, name: str) -> Any:
+    """Return the beginning of a bookmark."""
+    return element("bookmarkStart", id=str(number), name=name)
+
+
+def bookmark_end(number: int) -> Any:
+    """Return the end of a bookmark."""
+    return element("bookmarkEnd", id=str(number))
+
+
+def add_field(paragraph: Paragraph, instruction: str, shown: str, style: str | None = None) -> None:
     """Add a field with the text that it has now, such as the number of a caption."""
     paragraph.add_run()._r.append(element("fldChar", fldCharType="begin"))
     code = element("instrText")
     code.text = f" {instruction} "
     paragraph.add_run()._r.append(code)
     paragraph.add_run()._r.append(element("fldChar", fldCharType="separate"))
-    paragraph.add_run(shown)
+    paragraph.add_run(shown, style)
     paragraph.add_run()._r.append(element("fldChar", fldCharType="end"))
 
 
