@@ -139,7 +139,8 @@ async def test_every_view_shows_the_checklist_as_it_stands(world: World, tmp_pat
     assert flags == [True, False]
     assert run.artifacts["todo"].csv().splitlines()[1:] == ['"Alpha","true"', '"Beta","false"']
     views = run.save(tmp_path)
-    (made,) = views.artifacts
+    rows, made = views.artifacts
+    assert rows.read_text().splitlines()[1:] == ['"Alpha","true"', '"Beta","false"']
     assert json.loads(made.read_text())["checklist"]["items"][0]["checked"] is True
     exported = json.loads(run.export("json")["report"])
     assert '"checked": true' in json.dumps(exported)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,18 @@ async def test_an_artifact_has_rows_pictures_and_files() -> None:
 async def test_a_report_is_saved_in_a_format(tmp_path: Path) -> None:
     run = await made()
     path = run.save(tmp_path / "report.pdf", format="pdf")
-    assert path.read_bytes().startswith(b"%PDF-1.7")
+    assert path.read_bytes().startswith(b"%PDF-1.4")
     markdown = run.save(tmp_path / "report.md", format="md")
     assert "](report.files/chart/sales.svg)" in markdown.read_text("utf-8")
     assert (tmp_path / "report.files" / "chart" / "sales.svg").exists()
-    assert run.save(tmp_path / "folder").html.exists()
+    views = run.save(tmp_path / "folder")
+    archive = zipfile.ZipFile(run.save(tmp_path / "all.zip", format="zip"))
+    files = {path for path in (tmp_path / "folder").rglob("*") if path.is_file()}
+    assert {views.html, views.markdown, views.json, *views.artifacts} == files
+    for path in files:  # the folder is the archive
+        name = path.relative_to(tmp_path / "folder").as_posix()
+        assert archive.read(name) == path.read_bytes()
+    assert len(files) == len(archive.namelist())
     assert next(iter(run.export("json").values())).startswith(b"{")
     with pytest.raises(AuthorError):
         run.save()  # type: ignore[call-overload]

@@ -353,9 +353,10 @@ async def test_a_drawing_is_saved_rebuilt_and_never_as_the_model_wrote_it(tmp_pa
         run = await world.run("Draw.", Agent(model=ScriptedProvider(script), kind="deliver"))
         saved = run.save(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in saved.artifacts] == [
-        "artifacts/svg/d.svg"
+        "artifacts/svg/d.json",
+        "artifacts/svg/d.svg",
     ]
-    rebuilt = saved.artifacts[0].read_text("utf-8")
+    rebuilt = saved.artifacts[1].read_text("utf-8")
     assert rebuilt.startswith("<svg ") and '<rect id="d-r" width="4"/>' in rebuilt
     assert [path for path in files_of(tmp_path) if "alert" in path.read_text("utf-8")] == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,8 +11,6 @@ from pathlib import Path, PurePosixPath
 from artificer.artifacts import catalog
 from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.deliverable import Deliverable
-from artificer.artifacts.file import TextFile
-from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.ticked import read_payload
 from artificer.core.attachments import attached_to
 from artificer.core.fallback import models_in_words
@@ -21,9 +18,8 @@ from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvariantError
 from artificer.ports import BlobStore
 from artificer.render.attachments import ShownAttachment
-from artificer.render.export.exported import Exported, Files
-from artificer.render.html import to_html
-from artificer.render.markdown import to_markdown
+from artificer.render.export.bundle import bundle
+from artificer.render.export.exported import Exported, Files, quiet
 from artificer.render.narrative import Key
 from artificer.render.report import Provenance, Report
 from artificer.values.base import JsonObject
@@ -41,6 +37,7 @@ class Views:
 
     html: Path
     markdown: Path
+    json: Path
     artifacts: tuple[Path, ...]
 
 
@@ -114,32 +111,21 @@ def write_views(
     blobs: BlobStore,
     made: str = "",
 ) -> Views:
-    """Write ``report.html``, ``report.md`` and ``artifacts/…`` into a folder.
+    """Write the files of an archive into a folder: page, Markdown, JSON, and ``artifacts/…``.
 
-    The JSON of an artifact is the arguments of the model's call, that of a checklist with what
-    people have ticked; the views are made from it and never read back. A drawing is written as
-    rebuilt, never as the model wrote it. ``made`` is the name of a page beside it on how it was
-    made.
+    They are made from what is recorded and never read back. A drawing is written as rebuilt, never
+    as the model wrote it. ``made`` is the name of a page beside it on how it was made.
     """
-    report = replace(make_report(run_id, state, deliverable, blobs), made=made)
-    html = _write(folder / "report.html", to_html(report))
-    markdown = _write(folder / "report.md", to_markdown(report))
-    files: list[Path] = []
-    for ref in deliverable.artifacts:
-        artifact = report.artifacts.get((ref.kind, ref.id))
-        if artifact is None:
-            continue
-        within = folder / "artifacts"
-        if isinstance(artifact, TextFile):
-            files.append(_write(within / "files" / ref.id, artifact.content))
-        elif isinstance(artifact, Svg):
-            files.append(_write(within / ref.kind / f"{ref.id}.svg", artifact.content + "\n"))
-        else:
-            text = json.dumps(
-                read_payload(ref, blobs.get(ref.payload), state.ticks), ensure_ascii=False, indent=2
-            )
-            files.append(_write(within / ref.kind / f"{ref.id}.json", text + "\n"))
-    return Views(html, markdown, tuple(files))
+    exported = make_exported(run_id, state, deliverable, blobs)
+    shown = replace(exported.report, made=made)
+    files = bundle(Exported(shown, exported.payloads), quiet)
+    paths = dict(zip(files, write_files(folder, files), strict=True))
+    return Views(
+        paths.pop("report.html"),
+        paths.pop("report.md"),
+        paths.pop("report.json"),
+        tuple(paths.values()),
+    )
 
 
 def write_files(folder: Path, files: Files) -> list[Path]:
@@ -154,12 +140,6 @@ def write_files(folder: Path, files: Files) -> list[Path]:
         path.write_bytes(data)
         written.append(path)
     return written
-
-
-def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="")
-    return path
 
 
 def _title(state: RunState, deliverable: Deliverable) -> str:

@@ -261,7 +261,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         format: ReportFormat | None = None,
         made: str = "",
     ) -> Views | Path:
-        """Write page, Markdown and artifacts into a folder, or the report into one file.
+        """Write the files of a ``zip`` into a folder, or the report in a format into one file.
 
         ``made`` is a page in the folder that the report links to. With a format the result is the
         path of the file; its default is the id of the run.

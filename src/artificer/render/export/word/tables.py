@@ -79,19 +79,19 @@ def shares(rows: list[Element], columns: int) -> list[float]:
 
     Each gets what its longest word or number needs, and the rest goes to those with more text.
     """
-    least, wished = [1.0] * columns, [1.0] * columns
+    least, whole_texts = [1.0] * columns, [1.0] * columns
     for row in rows:
         for index, cell in enumerate(row if len(row) == columns else ()):
             text = text_of(cell)
             words = [text] if "num" in classes(cell) else text.split()
             longest = max(map(len, words), default=0) * (1.15 if cell.tag == "th" else 1)
             least[index] = max(least[index], min(longest, _LONGEST) + _PAD)
-            wished[index] = max(wished[index], min(len(text), _LONG) + _PAD)
+            whole_texts[index] = max(whole_texts[index], min(len(text), _LONG) + _PAD)
     rest = max(0.0, _LINE - sum(least))
-    more = [max(0.0, wish - need) for wish, need in zip(wished, least, strict=True)]
+    more = [max(0.0, whole - word) for whole, word in zip(whole_texts, least, strict=True)]
     part = min(1.0, rest / (sum(more) or 1))
-    given = [need + part * extra for need, extra in zip(least, more, strict=True)]
-    return [width / sum(given) for width in given]
+    widths = [word + part * extra for word, extra in zip(least, more, strict=True)]
+    return [width / sum(widths) for width in widths]
 
 
 class FilledCell:
