@@ -30,6 +30,7 @@ from artificer.runtime.listing import newest
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
 from artificer.runtime.summary import Summary
+from artificer.shielded import finished
 from artificer.values.words import terms_of
 
 log = logging.getLogger("artificer.run")
@@ -110,7 +111,8 @@ class RunListing(Struct, frozen=True):
 class RunLister:
     """Lists the runs of one world, for any number of readers in one event loop."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, scanned: int = SCANNED) -> None:
+        self._limit = scanned
         self._journal = storage.journal
         self._blobs = storage.blobs
         held: object = storage
@@ -139,7 +141,7 @@ class RunLister:
                 break
             except (OperatorError, TamperedError) as error:
                 log.warning("the index of runs is not used: %s", error.message)
-        return await self._scanned(query, limit, before, SCANNED if at_once else None)
+        return await self._scanned(query, limit, before, self._limit if at_once else None)
 
     async def update(
         self, patience: int | None = None, progress: ReportProgress = unreported
@@ -167,7 +169,7 @@ class RunLister:
                     break
                 at = max(at, found.position)
                 upto = min(at + PAGE, end)
-                reached = await self._index_page(journal, index, found, at, upto)
+                reached = await finished(self._index_page(journal, index, found, at, upto))
             if reached < 0:
                 break
             at = max(upto, reached)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from importlib import resources
@@ -37,11 +39,14 @@ from artificer.studio.views import (
     records,
     reports,
     run,
+    runs,
     search,
     sources,
     tree,
 )
 from artificer.world import World
+
+log = logging.getLogger("artificer.studio")
 
 STATIC = str(resources.files("artificer.studio") / "static")
 
@@ -49,6 +54,7 @@ RUNNING = (
     Route("/", home.show),
     Route("/inbox", inbox.show),
     Route("/search", search.show),
+    Route("/runs", runs.show),
     Route("/runs", home.begin, methods=["POST"]),
     Route("/runs/{run}", run.show),
     Route("/runs/{run}/body", run.body),
@@ -97,9 +103,12 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        indexing = asyncio.create_task(_index(world))
         try:
             yield
         finally:
+            indexing.cancel()
+            await asyncio.wait((indexing,))
             await context.executions.aclose()
 
     app = Starlette(
@@ -125,6 +134,14 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
     )
     app.state.studio = context
     return app
+
+
+async def _index(world: World) -> None:
+    """Read what lists of runs need, as of a world that an older release wrote."""
+    try:
+        await world.archive.index_runs()
+    except ArtificerError as error:  # lists do without
+        log.warning("the index of runs is not made: %s", error.message)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -57,6 +57,11 @@ def thousands(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+def dollars(micros: int) -> str:
+    """An amount of millionths of a dollar."""
+    return money(Decimal(micros) / 1_000_000)
+
+
 def money(dollars: Decimal | None) -> str:
     """An amount of dollars; nothing where the price is unknown."""
     return "" if dollars is None else f"${dollars:.4f}"

@@ -13,8 +13,8 @@ from artificer.runs import Run
 from artificer.runtime.builds.tree import BuildNode
 from artificer.runtime.family import ChildNode
 from artificer.runtime.replay import Replay
+from artificer.runtime.run_list import ListedRun
 from artificer.runtime.search import Hit
-from artificer.runtime.summary import Summary
 from artificer.runtime.verify import Verification
 from artificer.studio.tokens import ApiToken
 from artificer.values.model import Usage
@@ -31,10 +31,15 @@ class CallerAnswer(Struct, frozen=True):
 
 
 class RunPage(Struct, frozen=True):
-    """Runs, newest first. ``next`` is the ``before`` of the next page; null on the last one."""
+    """A page of runs. ``next`` is the ``before`` of the next page; null on the last one.
 
-    runs: tuple[Summary, ...]
+    ``searched`` is how many runs were looked at where these were not all: the first list of a
+    world is being prepared.
+    """
+
+    runs: tuple[ListedRun, ...]
     next: str | None
+    searched: int | None
 
 
 class WaitingQuestion(Struct, frozen=True):
@@ -106,10 +111,13 @@ class RelatedRuns(Struct, frozen=True):
 
 
 class InboxAnswer(Struct, frozen=True):
-    """The decisions that wait for a person among the newest ``searched`` runs, newest run first."""
+    """The decisions that wait for a person, newest run first. ``next`` is the ``before`` of the
+    next page; ``searched`` is that of a `RunPage`.
+    """
 
     questions: tuple[WaitingQuestion, ...]
-    searched: int
+    next: str | None
+    searched: int | None
 
 
 class HitList(Struct, frozen=True):

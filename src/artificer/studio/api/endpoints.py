@@ -55,7 +55,7 @@ def _reading() -> list[ApiEndpoint]:
         ),
         ApiEndpoint("GET", f"{of}/export", "read", keeping.export_run, FILE),
         ApiEndpoint("POST", f"{of}/replay", "read", keeping.replay_run, a.ReplayAnswer),
-        ApiEndpoint("GET", "/inbox", "read", reading.show_inbox, a.InboxAnswer),
+        ApiEndpoint("GET", "/inbox", "read", reading.show_inbox, a.InboxAnswer, reading.InboxQuery),
         ApiEndpoint(
             "GET", "/search", "read", reading.search_records, a.HitList, reading.SearchQuery
         ),

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response, StreamingResponse
 
-from artificer.errors import NotFoundError, RateLimitError
+from artificer.errors import NotFoundError, RateLimitError, TamperedError
 from artificer.events import RunEvent
 from artificer.run_artifact import RunArtifact
 from artificer.runs import Run
 from artificer.runtime.compare import Comparison
 from artificer.runtime.day_budget import DayBudget
 from artificer.runtime.explain import Explanation
-from artificer.runtime.summary import Summary
 from artificer.studio.api.answers import (
     ArtifactList,
     CallerAnswer,
@@ -40,23 +40,38 @@ MAX_PAGE = 200
 MAX_STREAMS = 100
 """Limit on the streams of one sender that are open at a time."""
 
-INBOX = 500
-"""The newest runs among which those that wait are found."""
-
-SHOWN_PROMPT = 500
-"""Characters of a prompt in a list of runs."""
-
 PageSize = Annotated[int, Meta(ge=1, le=MAX_PAGE)]
 
 RecordNumber = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Runs older than ``before``; ``builds`` adds those that builds have started."""
+    """Runs that come after the run ``before``, and are as the filters say.
+
+    ``text`` are words of the prompt, ``model`` and ``agent`` parts of the names; ``since`` and
+    ``until`` say when a run began, in milliseconds. ``builds`` adds those that builds have started.
+    """
 
     limit: PageSize = 50
     before: ShortName | None = None
     builds: bool = False
+    text: Annotated[str, Meta(max_length=1_000)] = ""
+    status: ShortName | None = None
+    kind: ShortName | None = None
+    model: ShortName = ""
+    agent: ShortName = ""
+    parent: ShortName = ""
+    waiting: bool = False
+    since: RecordNumber = 0
+    until: RecordNumber | None = None
+    oldest_first: bool = False
+
+
+class InboxQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Up to ``limit`` runs that wait, and come after the run ``before``."""
+
+    limit: PageSize = MAX_PAGE
+    before: ShortName | None = None
 
 
 class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,13 +108,11 @@ async def show_caller(request: ApiRequest) -> CallerAnswer:
 
 
 async def list_runs(request: ApiRequest) -> RunPage:
-    """List runs, newest first."""
-    query: RunsQuery = request.query
-    found = await request.world.archive.summaries(
-        query.limit + 1, builds=query.builds, before=query.before
-    )
-    page = [_shortened(run) for run in found[::-1][: query.limit]]
-    return RunPage(tuple(page), page[-1].run if len(found) > query.limit else None)
+    """List the runs that are as the filters say, newest first."""
+    wanted: dict[str, Any] = msgspec.structs.asdict(request.query)
+    limit, before = wanted.pop("limit"), wanted.pop("before")
+    found = await request.world.archive.list_runs(limit, before, at_once=True, **wanted)
+    return RunPage(found.runs, found.next, found.searched)
 
 
 async def show_run(request: ApiRequest) -> RunAnswer:
@@ -176,12 +189,14 @@ async def compare_runs(request: ApiRequest) -> Comparison:
 
 
 async def show_inbox(request: ApiRequest) -> InboxAnswer:
-    """List what waits for a person, across runs."""
+    """List what waits for a person, across runs, newest run first."""
+    query: InboxQuery = request.query
     world, questions = request.world, list[WaitingQuestion]()
-    for summary in (await world.archive.summaries(INBOX, builds=True))[::-1]:
-        if summary.status == "waiting":
-            questions += questions_of(await world.get(summary.run))
-    return InboxAnswer(tuple(questions), INBOX)
+    found = await world.archive.list_runs(query.limit, query.before, at_once=True, waiting=True)
+    for run in found.runs:
+        with suppress(NotFoundError, TamperedError):  # gone, or damaged, since it was listed
+            questions += questions_of(await world.get(run.run))
+    return InboxAnswer(tuple(dict.fromkeys(questions)), found.next, found.searched)
 
 
 async def search_records(request: ApiRequest) -> HitList:
@@ -200,7 +215,3 @@ async def show_budget(request: ApiRequest) -> DayBudget:
 async def run_of(request: ApiRequest) -> Run[Any]:
     """Return the run of a path. Raises NotFoundError, TamperedError."""
     return await request.world.get(request.named("run"))
-
-
-def _shortened(run: Summary) -> Summary:
-    return msgspec.structs.replace(run, prompt=run.prompt[:SHOWN_PROMPT])

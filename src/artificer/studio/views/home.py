@@ -16,14 +16,19 @@ from artificer.studio.pages import page
 NEWEST = 50
 """Runs on a page."""
 
+WAITING = 10
+"""Runs that wait for a person, on this page. The inbox has all."""
+
 
 async def show(request: Request, *, problem: str = "", prompt: str = "") -> Response:
     """Show the world at a glance."""
     context = context_of(request)
-    runs = (await context.world.archive.summaries(NEWEST, builds=False))[::-1]
+    archive = context.world.archive
+    runs = (await archive.list_runs(NEWEST, at_once=True, builds=False)).runs
+    waiting = await archive.list_runs(WAITING, at_once=True, waiting=True)
     values: dict[str, Any] = {
         "runs": runs,
-        "waiting": [run for run in runs if run.status == "waiting"],
+        "waiting": waiting.runs,
         "model": context.world.config.model or "",
         "problem": problem,
         "prompt": prompt,

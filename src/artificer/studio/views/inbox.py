@@ -11,26 +11,22 @@ from artificer.studio.decisions import Decisions, decisions_of
 from artificer.studio.pages import page
 from artificer.world import World
 
-SEARCHED = 500
-"""The newest runs among which those that wait are found."""
-
 SHOWN = 50
 """Runs on the page."""
-
-ENDED = frozenset({"completed", "failed", "partial", "cancelled", "pruned", "unreadable"})
-"""Runs that wait for nobody. A call of one may still be in doubt: its page says so."""
 
 
 async def show(request: Request) -> Response:
     """Show what waits, oldest run first."""
     world = context_of(request).world
-    newest = await world.archive.summaries(SEARCHED, builds=True)
-    unfinished = [run.run for run in newest if run.status not in ENDED]
-    found = [one for run in unfinished if (one := await _waiting(world, run)) is not None]
+    after = request.query_params.get("after") or None
+    waiting = await world.archive.list_runs(
+        SHOWN, after, at_once=True, waiting=True, oldest_first=True
+    )
+    found = [one for run in waiting.runs if (one := await _waiting(world, run.run)) is not None]
     below = {wait.run for one in found for wait in one.run.state.waits}
     found = [one for one in found if one.run.id not in below]  # shown with its caller
-    hidden = max(0, len(found) - SHOWN)
-    return page(request, "inbox", {"found": found[:SHOWN], "hidden": hidden, "searched": SEARCHED})
+    values = {"found": found, "next": waiting.next, "searched": waiting.searched, "after": after}
+    return page(request, "inbox", values)
 
 
 async def _waiting(world: World, run: str) -> Decisions | None:
