@@ -67,7 +67,6 @@ class RunArtifact(Struct, frozen=True):
         """Return the picture of a chart or a drawing. It holds no script and fetches nothing.
 
         Raises:
-            MissingExtraError: a chart needs the extra ``charts``.
             OperatorError: this artifact has no picture.
         """
         return self.export("svg").decode()

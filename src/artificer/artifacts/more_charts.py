@@ -9,6 +9,7 @@ from typing import Annotated
 from artificer.artifacts.chart_fields import (
     MAX_LABELS,
     MAX_SERIES,
+    MAX_UNIT,
     AxisTitle,
     Label,
     Labels,
@@ -41,6 +42,7 @@ class HistogramChart(Value):
     bins: Annotated[int, Meta(ge=0, le=MAX_BINS, description="About how many bins; 0 chooses.")] = 0
     value_title: AxisTitle = ""
     unit: Unit = ""
+    references: References = ()
     source: SourceNote = ""
 
 
@@ -127,7 +129,17 @@ class CombinedChart(Value):
     label_title: AxisTitle = ""
     value_title: AxisTitle = ""
     line_title: AxisTitle = ""
+    unit: Unit = ""
+    line_unit: Annotated[
+        str, Meta(max_length=MAX_UNIT, description="Unit of the lines, where it is another one.")
+    ] = ""
+    references: References = ()
     source: SourceNote = ""
+
+    @property
+    def unit_of_lines(self) -> str:
+        """The unit of the lines: that of the bars, unless they have one or an axis of their own."""
+        return self.line_unit or ("" if self.second_axis else self.unit)
 
 
 MoreCharts = HistogramChart | HeatMapChart | BoxPlotChart | CombinedChart

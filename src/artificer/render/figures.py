@@ -18,7 +18,7 @@ from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.artifacts.value import CitedValue
-from artificer.errors import InvariantError, MissingExtraError
+from artificer.errors import InvariantError
 from artificer.render.charts import NARROW, to_svg
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import grid
@@ -38,26 +38,27 @@ _WIDTH = re.compile(r'<svg width="(\d+)')
 def artifact_html(artifact: Artifact, name: ArtifactName, ui: Language) -> Markup:
     """Return the artifact as one block element whose id is ``name.anchor``.
 
-    A chart that cannot be drawn, for example without the extra ``charts``, shows its data and the
-    reason.
+    A chart that cannot be drawn shows its data and the reason.
     """
     return _FIGURES.get(type(artifact), _chart)(artifact, name, ui)
 
 
-def human_size(content: str) -> str:
+def human_size(content: str, ui: Language) -> str:
     """Return the size of a text in UTF-8, for people."""
     size = len(content.encode())
-    return f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
+    if size < 1000:
+        return ui.say("bytes", size)
+    return ui.numbers.translated(f"{size / 1000:.1f}") + " kB"
 
 
 def _chart(chart: Chart, name: ArtifactName, ui: Language) -> Markup:
-    data = grid(chart)
+    data = grid(chart, ui)
     drawing, narrow, fault = "", "", ""
     try:
-        drawing = to_svg(chart)
+        drawing = to_svg(chart, ui=ui)
         if _natural_width(drawing) > NARROW.width:
-            narrow = to_svg(chart, NARROW)
-    except (MissingExtraError, InvariantError) as error:
+            narrow = to_svg(chart, NARROW, ui)
+    except InvariantError as error:
         fault = clip(one_line(f"{error} {error.hint or ''}"), 300)
     return filled(
         "chart",
@@ -68,8 +69,8 @@ def _chart(chart: Chart, name: ArtifactName, ui: Language) -> Markup:
         narrow=Markup(narrow),
         source=one_line(chart.source),
         fault=fault,
-        summary=summary(chart),
-        table=table_view(data),
+        summary=summary(chart, ui),
+        table=table_view(data, ui),
         file=csv_file(data, chart.id, name.short),
     )
 
@@ -91,7 +92,7 @@ def _table(table: Table, name: ArtifactName, ui: Language) -> Markup:
         if len(table.columns) >= _WIDE
         else "",
         label=one_line(f"{name.short}: {name.title}" if name.title else name.short),
-        table=table_view(data),
+        table=table_view(data, ui),
         file=csv_file(data, table.id, name.short),
     )
 
@@ -136,7 +137,7 @@ def _file(file: TextFile, name: ArtifactName, ui: Language) -> Markup:
         name=name,
         path=file.name,
         leaf=file.name.rpartition("/")[2],
-        size=human_size(file.content),
+        size=human_size(file.content, ui),
         media_type="text/markdown" if file.name.lower().endswith(".md") else "text/plain",
         data=base64.b64encode(clean(file.content).encode()).decode(),
         content=file.content,

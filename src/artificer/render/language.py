@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from artificer import render
 from artificer.files import packaged
+from artificer.render.numbers import ENGLISH, FORMS, NumberForm
 
 _SCRIPTS = (
     ("ar", "؀-ۿݐ-ݿ"),
@@ -50,23 +51,30 @@ class Language(Struct, frozen=True):
     """A language: its tag, the direction in which it runs, and the page's words.
 
     ``spoken`` is the tag of those words: English where the catalogue does not have the language.
+    ``numbers`` says how the language writes numbers, also where the page's words are English.
     """
 
     tag: str
     direction: str
     spoken: str
     words: MappingProxyType[str, str]
+    numbers: NumberForm
 
     def say(self, word: str, *values: object) -> str:
         """Return one of the page's sentences with its values in it."""
         return self.words[word].format(*values)
+
+    def count(self, word: str, number: int) -> str:
+        """Return a number of things in words: "1 row", "2 rows"."""
+        return self.say(f"{word}_1" if number == 1 else word, self.numbers.figure(number))
 
 
 def language(tag: str) -> Language:
     """Return a language by its tag. The page speaks English where it does not know it."""
     spoken = tag if tag in _catalogue() else "en"
     direction = "rtl" if tag in _RIGHT_TO_LEFT else "ltr"
-    return Language(tag, direction, spoken, MappingProxyType(_catalogue()[spoken]))
+    words = MappingProxyType(_catalogue()[spoken])
+    return Language(tag, direction, spoken, words, FORMS.get(tag, ENGLISH))
 
 
 def language_of(text: str) -> Language:

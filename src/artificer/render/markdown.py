@@ -18,9 +18,10 @@ from artificer.artifacts.value import CitedValue
 from artificer.render.attachments import attachments_markdown
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import Grid, grid
+from artificer.render.language import Language
 from artificer.render.message import message_markdown
 from artificer.render.narrative import Citation, Key
-from artificer.render.report import STATUS_WORDS, ArtifactName, Report
+from artificer.render.report import ArtifactName, Report
 from artificer.render.source import passage_markdown
 from artificer.render.tables import numeric_columns, shown, table_grid, tally
 from artificer.render.text import clean, code_span, escape_markdown, fenced
@@ -41,7 +42,7 @@ def to_markdown(report: Report, beside: Mapping[Key, str] = NO_FILES) -> str:
     for index in range(len(report.body)):
         blocks += _passage(report, index, beside)
     if report.uncited and report.body:
-        blocks.append("## Also made")
+        blocks.append(f"## {escape_markdown(report.language.say('also'))}")
     blocks += (_artifact(report, report.names[key], beside) for key in report.uncited)
     blocks += _values(report)
     if report.bound:
@@ -62,9 +63,8 @@ def _passage(report: Report, index: int, beside: Mapping[Key, str]) -> Iterator[
                 placed.add(name.key)
                 yield _artifact(report, name, beside)
             else:
-                yield (
-                    f"See {_inline(report, citation)} above." if name else _inline(report, citation)
-                )
+                there = _inline(report, citation)
+                yield report.language.say("see", there) if name else there
         return
     marks, source = passage.marks, passage_markdown(passage)
     yield marks.pattern.sub(lambda m: _inline(report, marks.citations[int(m[1])]), source)
@@ -85,19 +85,21 @@ def _values(report: Report) -> Iterator[str]:
 
 def _inline(report: Report, citation: Citation) -> str:
     if citation.key is None:
-        return f"**[unreadable: {code_span(citation.literal)} {escape_markdown(citation.fault)}]**"
+        word, fault = report.language.say("unreadable"), escape_markdown(citation.fault)
+        return f"**[{word} {code_span(citation.literal)} {fault}]**"
     name = report.names.get(citation.key)
     if name and name.shown:
         shown = escape_markdown(name.shown)
         return f"“{shown}”" if citation.glued else shown
     if name:
         return escape_markdown(name.short)
-    return f"**[missing: {code_span(':'.join(citation.key))}]**"
+    return f"**[{report.language.say('missing')} {code_span(':'.join(citation.key))}]**"
 
 
 def _banner(report: Report) -> Iterator[str]:
     deliverable = report.deliverable
-    if words := STATUS_WORDS[deliverable.status]:
+    if deliverable.status != "completed":
+        words = report.language.say(deliverable.status)
         lines = [f"**{words}** {escape_markdown(deliverable.note)}".rstrip()]
         lines += [f"- {code_span(what)} {why}" for what, why in report.shortcomings]
         yield "\n".join(f"> {line}" for line in lines)
@@ -107,37 +109,42 @@ def _artifact(report: Report, name: ArtifactName, beside: Mapping[Key, str]) -> 
     artifact = report.artifacts[name.key]
     path = beside.get(name.key)
     if path is None:
-        return _whole(artifact, name)
+        return _whole(artifact, name, report.language)
     if isinstance(artifact, TextFile):
         return f"[{escape_markdown(artifact.name)}]({path})"
     picture = f"![{escape_markdown(name.title or name.short)}]({path})"
-    return _titled(name, picture) if isinstance(artifact, Svg) else _whole(artifact, name, picture)
+    return (
+        _titled(name, picture)
+        if isinstance(artifact, Svg)
+        else _whole(artifact, name, report.language, picture)
+    )
 
 
-def _whole(artifact: Artifact, name: ArtifactName, picture: str = "") -> str:
+def _whole(artifact: Artifact, name: ArtifactName, ui: Language, picture: str = "") -> str:
     match artifact:
         case Table():
-            return _titled(name, _table(table_grid(artifact)))
+            return _titled(name, _table(table_grid(artifact), ui))
         case ItemList() | Checklist():
-            return _items(artifact, name)
+            return _items(artifact, name, ui)
         case Svg():
             return _titled(name, fenced(artifact.content, "svg"))
         case TextFile():
             kind = "markdown" if artifact.name.lower().endswith(".md") else "text"
             return f"{code_span(artifact.name)}\n\n{fenced(clean(artifact.content), kind)}"
         case CitedValue():
-            return escape_markdown(artifact.shown)
+            return escape_markdown(name.shown)
         case _:
-            parts = (picture, escape_markdown(summary(artifact)), _table(grid(artifact)))
+            words, data = escape_markdown(summary(artifact, ui)), _table(grid(artifact, ui), ui)
+            parts = (picture, words, data)
             return _titled(name, "\n\n".join(filter(None, parts)))
 
 
-def _items(artifact: ItemList | Checklist, name: ArtifactName) -> str:
+def _items(artifact: ItemList | Checklist, name: ArtifactName, ui: Language) -> str:
     if isinstance(artifact, Checklist):
         boxes = (
             f"- [{'x' if i.checked else ' '}] {escape_markdown(i.label)}" for i in artifact.items
         )
-        return _titled(name, "\n".join(boxes), f" ({tally(artifact)})")
+        return _titled(name, "\n".join(boxes), f" ({tally(artifact, ui)})")
     markers = (f"{n}." if artifact.ordered else "-" for n in range(1, 10_000))
     pairs = zip(markers, artifact.items, strict=False)
     return _titled(name, "\n".join(f"{marker} {escape_markdown(item)}" for marker, item in pairs))
@@ -150,12 +157,12 @@ def _titled(name: ArtifactName, body: str, after: str = "") -> str:
     return f"**{words}**{after}\n\n{body}" if words else body
 
 
-def _table(data: Grid) -> str:
+def _table(data: Grid, ui: Language) -> str:
     align = ("--:" if numeric else "---" for numeric in numeric_columns(data))
     lines = [
         " | ".join(map(escape_markdown, data.columns)),
         " | ".join(align),
-        *(" | ".join(escape_markdown(shown(cell)) for cell in row) for row in data.rows),
+        *(" | ".join(escape_markdown(shown(cell, ui)) for cell in row) for row in data.rows),
     ]
     return "\n".join(f"| {line} |" for line in lines)
 
@@ -164,5 +171,5 @@ def _footer(report: Report) -> str:
     source = report.provenance
     facts = [source.created, source.model, source.usage, source.digest]
     line = " · ".join(escape_markdown(fact) for fact in facts if fact)
-    check = f"Check it: {code_span(f'artificer replay {source.run}')}"
+    check = f"{report.language.say('check')} {code_span(f'artificer replay {source.run}')}"
     return "---\n\n" + "  \n".join(filter(None, (line, check)))

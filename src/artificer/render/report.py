@@ -22,21 +22,8 @@ from artificer.render.text import anchor, one_line
 
 _WORD = re.compile(r"\w+")
 
-STATUS_WORDS = {
-    "completed": "",
-    "partial": "This report is incomplete.",
-    "failed": "The run failed before the report was finished.",
-    "cancelled": "The run was cancelled before the report was finished.",
-}
-"""The first sentence of the report, by the status of its deliverable."""
-
-_FINDING_WORDS: dict[FindingCode, str] = {
-    "missing": "is cited, but was never made",
-    "malformed": "cannot be read as a citation",
-    "unknown_kind": "cites a kind of thing that does not exist",
-    "too_long": "is longer than a report may be",
-}
-"""Findings a reader should know, in words for a reader; a finding's message is for the model."""
+_SHOWN: frozenset[FindingCode] = frozenset(("missing", "malformed", "unknown_kind", "too_long"))
+"""Findings a reader should know. The page has words of its own for them."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +45,8 @@ class Provenance:
 class ArtifactName:
     """An artifact's name in its caption, in sentences and in links.
 
-    ``source`` says where its numbers come from. ``shown`` is the text of a cited value.
+    ``source`` says where its numbers come from. ``shown`` is the text of a cited value, and
+    ``called`` what stands in a sentence for an artifact with neither number nor title.
     """
 
     key: Key
@@ -66,6 +54,7 @@ class ArtifactName:
     title: str
     source: str = ""
     shown: str = ""
+    called: str = ""
 
     @property
     def anchor(self) -> str:
@@ -75,7 +64,7 @@ class ArtifactName:
     @property
     def short(self) -> str:
         """The short name used in a sentence."""
-        return self.number or self.title or f"the {self.key[0]}"
+        return self.number or self.title or self.called
 
 
 @dataclass(frozen=True)
@@ -115,7 +104,7 @@ class Report:
     @cached_property
     def language(self) -> Language:
         """The language of the narrative, or of the titles where there is no narrative."""
-        titles = " ".join(title_of(artifact) for artifact in self.artifacts.values())
+        titles = " ".join(own_title(artifact) for artifact in self.artifacts.values())
         return language_of(self.deliverable.narrative or f"{self.title} {titles}")
 
     @cached_property
@@ -185,9 +174,12 @@ class Report:
             if series := _NUMBERED.get(key[0]):
                 counts[series] += 1
                 number = self.language.say(series, counts[series])
-            shown = artifact.shown if isinstance(artifact, CitedValue) else ""
+            shown = _cited(artifact, self.language)
             source = self.sources.get(key, "")
-            names[key] = ArtifactName(key, number, title_of(artifact), source, shown)
+            called = self.language.say(f"called_{key[0]}")
+            names[key] = ArtifactName(
+                key, number, title_of(artifact, self.language), source, shown, called
+            )
         return names
 
     @property
@@ -201,7 +193,8 @@ class Report:
     def shortcomings(self) -> tuple[tuple[str, str], ...]:
         """The faults a reader should know, without repeats, as pairs of subject and fault."""
         found = self.deliverable.findings
-        known = ((f.subject, _FINDING_WORDS[f.code]) for f in found if f.code in _FINDING_WORDS)
+        say = self.language.say
+        known = ((f.subject, say(f"find_{f.code}")) for f in found if f.code in _SHOWN)
         return tuple(dict.fromkeys(known))
 
     @property
@@ -215,12 +208,30 @@ class Report:
 _NUMBERED: dict[MadeKind, str] = {"chart": "figure", "svg": "figure", "table": "table"}
 
 
-def title_of(artifact: Artifact) -> str:
+def own_title(artifact: Artifact) -> str:
+    """Return the title that the artifact was given, or a file's name; "" if it has none."""
+    return one_line(artifact.name if isinstance(artifact, TextFile) else artifact.title)
+
+
+def title_of(artifact: Artifact, ui: Language) -> str:
     """Return the artifact's title, a file's name, or the kind of an untitled chart or drawing."""
-    if isinstance(artifact, TextFile):
-        return one_line(artifact.name)
-    if title := one_line(artifact.title):
+    if title := own_title(artifact):
         return title
     if isinstance(artifact, CHARTS):
-        return kind_name(artifact)
-    return "Drawing" if isinstance(artifact, Svg) else ""
+        return kind_name(artifact, ui)
+    return ui.say("kind_drawing") if isinstance(artifact, Svg) else ""
+
+
+_NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
+
+
+def _cited(artifact: Artifact, ui: Language) -> str:
+    """Return the text of a cited value, with its number as the language of the page writes it."""
+    if not isinstance(artifact, CitedValue):
+        return ""
+    found = _NUMBER.search(artifact.shown)
+    is_number = _NUMBER.fullmatch(artifact.value) and found
+    if not is_number or not found:
+        return artifact.shown
+    before, after = artifact.shown[: found.start()], artifact.shown[found.end() :]
+    return f"{before}{ui.numbers.translated(found[0])}{after}"

@@ -12,8 +12,8 @@ from msgspec import Struct
 from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.table import Cell, Table
 from artificer.render.charts.words import Grid
+from artificer.render.language import Language, language
 from artificer.render.spreadsheet import to_csv
-from artificer.render.text import figure
 
 _NUMERIC = re.compile(
     r"[(~≈<>]?\s?[+\-−±]?\s?[$€£¥]?\s?\d[\d.,  ]*\s?[%‰°×]?\s?[a-zA-Zµ€$£¥/]{0,5}\)?"
@@ -66,16 +66,18 @@ class CsvFile(Struct, frozen=True):
     data: str
 
 
-def table_view(grid: Grid) -> TableView:
-    """Return the grid as the page shows it."""
+def table_view(grid: Grid, ui: Language | None = None) -> TableView:
+    """Return the grid as the page shows it, in the page's language; by default in English."""
+    ui = ui or language("en")
     numeric = numeric_columns(grid)
     columns = (
-        ColumnView(name, _column_class(grid, index, n))
+        ColumnView(name, _column_class(grid, index, n, ui))
         for index, (name, n) in enumerate(zip(grid.columns, numeric, strict=True))
     )
     views = [
-        _cells([row[index] for row in grid.rows], n, heads=not index and grid.row_headed and not n)
+        _cells(cells, n, ui, heads=not index and grid.row_headed and not n)
         for index, n in enumerate(numeric)
+        for cells in ([row[index] for row in grid.rows],)
     ]
     return TableView(tuple(columns), tuple(zip(*views, strict=True)), direction(grid.columns))
 
@@ -87,10 +89,9 @@ def table_grid(table: Table) -> Grid:
     return Grid(table.columns, table.rows, row_headed=heads and len(table.columns) > 1)
 
 
-def tally(checklist: Checklist) -> str:
+def tally(checklist: Checklist, ui: Language) -> str:
     """Return the progress of a checklist, such as "2 of 3 done"."""
-    done = sum(item.checked for item in checklist.items)
-    return f"{done} of {len(checklist.items)} done"
+    return ui.say("done", sum(item.checked for item in checklist.items), len(checklist.items))
 
 
 def csv_file(grid: Grid, name: str, what: str) -> CsvFile:
@@ -103,44 +104,41 @@ def numeric_columns(grid: Grid) -> list[bool]:
     return [_is_numeric([row[i] for row in grid.rows]) for i in range(len(grid.columns))]
 
 
-def shown(cell: Cell) -> str:
-    """Return the cell as text for people."""
+def shown(cell: Cell, ui: Language | None = None) -> str:
+    """Return the cell as text for people, by default in English."""
+    ui = ui or language("en")
     if cell is None:
         return "—"
     if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    return figure(cell) if isinstance(cell, int | float) else cell
+        return ui.say("yes" if cell else "no")
+    return ui.numbers.figure(cell) if isinstance(cell, int | float) else cell
 
 
-def _cells(cells: list[Cell], numeric: bool, *, heads: bool) -> list[CellView]:
+def _cells(cells: list[Cell], numeric: bool, ui: Language, *, heads: bool) -> list[CellView]:
     """Return the cells of one column, all numbers in one style."""
     numbers = [c for c in cells if isinstance(c, int | float) and not isinstance(c, bool)]
-    grouped = any(_GROUP_FROM <= abs(number) < 1e15 for number in numbers)
-    texts = [None if cell is None else _in_column(cell, grouped) for cell in cells]
-    decimals = [text.partition(".")[2] if text else "" for text in texts]
+    grouped = any(abs(number) >= _GROUP_FROM for number in numbers)
+    texts = [None if cell is None else _in_column(cell, grouped, ui) for cell in cells]
+    point = ui.numbers.point
+    decimals = [text.partition(point)[2] if text else "" for text in texts]
     aligned = numeric and len(numbers) == sum(c is not None for c in cells)
     aligned = aligned and not any("e" in text for text in texts if text)
     longest = max(map(len, decimals), default=0) if aligned else 0
     return [
-        CellView(text, numeric, heads, _missing(digits, longest) if aligned and text else "")
+        CellView(text, numeric, heads, _missing(digits, longest, point) if aligned and text else "")
         for text, digits in zip(texts, decimals, strict=True)
     ]
 
 
-def _in_column(cell: Cell, grouped: bool) -> str:
+def _in_column(cell: Cell, grouped: bool, ui: Language) -> str:
     if isinstance(cell, bool | str) or not isinstance(cell, int | float):
-        return shown(cell)
-    text = figure(cell)
-    if grouped and "e" not in text and abs(cell) < 1e15:
-        text = f"{int(cell) if float(cell).is_integer() else cell:,}"
-    elif not grouped:
-        text = text.replace(",", "")
-    return f"−{text[1:]}" if text.startswith("-") else text
+        return shown(cell, ui)
+    return ui.numbers.signed(cell, grouped=grouped)
 
 
-def _missing(digits: str, longest: int) -> str:
-    point = "" if digits or not longest else "."
-    return point + "0" * (longest - len(digits))
+def _missing(digits: str, longest: int, point: str) -> str:
+    """Return what a number lacks to as many decimals as the longest."""
+    return ("" if digits or not longest else point) + "0" * (longest - len(digits))
 
 
 def direction(texts: Sequence[str]) -> str:
@@ -151,11 +149,11 @@ def direction(texts: Sequence[str]) -> str:
     return "rtl" if 2 * sum(d in ("R", "AL") for d in strong) > len(strong) else "ltr"
 
 
-def _column_class(grid: Grid, index: int, numeric: bool) -> str:
+def _column_class(grid: Grid, index: int, numeric: bool, ui: Language) -> str:
     """Return the CSS class of a column: numbers, long text, or none."""
     if numeric:
         return "num"
-    longest = max((len(shown(row[index])) for row in grid.rows), default=0)
+    longest = max((len(shown(row[index], ui)) for row in grid.rows), default=0)
     return "long" if longest > _LONG else ""
 
 

@@ -1,4 +1,4 @@
-"""Text for a page: safe characters, escaping, numbers and anchors.
+"""Text for a page: safe characters, escaping and anchors.
 
 Everything a model wrote goes through :func:`clean` or :func:`escape` before it is written.
 """
@@ -12,9 +12,6 @@ from artificer.values.text import UNPRINTABLE, fence_for
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!])")
 _LINE_START = re.compile(r"^(?:(?=[-+=])|(\d{1,9})(?=[.)](?:\s|$)))")
-
-_GROUP_FROM = 10_000
-"""Digits are grouped in numbers of five or more digits, so that years are not."""
 
 
 def clean(text: str) -> str:
@@ -49,21 +46,6 @@ def fenced(content: str, language: str) -> str:
     """Return a code block whose fence is longer than any run of backticks in it."""
     fence = fence_for(content)
     return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
-
-
-def figure(value: float) -> str:
-    """Format a finite number exactly: the shortest digits that read back the same."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        value = int(value)
-    if abs(value) < _GROUP_FROM or abs(value) >= 1e15:
-        return repr(value)
-    return f"{value:,}"
-
-
-def percent(part: float, whole: float) -> str:
-    """Format a share of a whole, with enough decimals that it does not read 0 %."""
-    share = 100 * part / whole if whole else 0.0
-    return f"{share:.0f}%" if share >= 1 or share == 0 else f"{share:.1g}%"
 
 
 def anchor(kind: str, name: str) -> str:

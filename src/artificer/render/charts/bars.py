@@ -57,14 +57,14 @@ def bars(chart: BarChart | StackedBarChart, canvas: Canvas) -> ChartSpec:
         encoding |= {"order": {"field": "series_order", "type": "quantitative"}}
     elif several:
         encoding[along + "Offset"] = {"field": "series", "type": "nominal", "sort": names}
-    rows = rows_of(chart.series, names, (labels, chart.labels), chart.unit)
+    rows = rows_of(chart.series, names, (labels, chart.labels), canvas, chart.unit)
     layers: list[ChartSpec] = [{"mark": mark, "encoding": encoding}]
     if not several and _values_fit(known(chart.series[0].values), len(labels), canvas, upright):
         layers += _with_values(rows, encoding, along, across)
         if min(values) < 0:
             axis["scale"] |= {"padding": 18 if upright else 36}
     layers += zero_line(upright=upright)
-    layers += reference_layers(chart.references, axis, upright=upright)
+    layers += reference_layers(chart.references, axis, canvas, chart.unit, upright=upright)
     height = canvas.height if upright else max(120, step_beside(labels, lanes) * len(labels))
     return {**frame(rows, canvas, height), "layer": layers}
 
@@ -86,7 +86,7 @@ def _stands(labels: tuple[str, ...], lanes: int, canvas: Canvas) -> bool:
 def _values_fit(values: list[float], count: int, canvas: Canvas, upright: bool) -> bool:
     if count > _VALUES_SHOWN:
         return False
-    longest = max((width(number(value)) for value in values), default=0)
+    longest = max((width(number(value, canvas)) for value in values), default=0)
     return longest <= (canvas.column(count) if upright else canvas.inner / 3)
 
 

@@ -43,6 +43,17 @@ def bins_of(chart: HistogramChart) -> tuple[Bin, ...]:
     )
 
 
+def round_steps(low: Decimal, high: Decimal, limit: int) -> tuple[float, ...]:
+    """Return the edges of at most ``limit`` steps of one round width that cover two values."""
+    step = _round_step(_EXACT.divide(_EXACT.subtract(high, low), Decimal(limit)))
+    while True:
+        first = int(_EXACT.divide(low, step).to_integral_value("ROUND_FLOOR", _EXACT))
+        last = int(_EXACT.divide(high, step).to_integral_value("ROUND_CEILING", _EXACT))
+        if last - first <= limit:
+            return tuple(float(n * step) for n in range(first, last + 1))
+        step = _round_step(_EXACT.multiply(step, Decimal("1.01")))
+
+
 def _round_step(least: Decimal) -> Decimal:
     """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is at least ``least``."""
     power = Decimal(1).scaleb(least.adjusted())

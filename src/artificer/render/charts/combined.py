@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from artificer.artifacts.more_charts import CombinedChart
+from artificer.render.charts.drawn.ticks import even_steps
 from artificer.render.charts.encoding import (
     TIP,
     axis_title,
@@ -10,6 +11,7 @@ from artificer.render.charts.encoding import (
     frame,
     known,
     labels_below,
+    reference_layers,
     rows_of,
     series_encoding,
     series_names,
@@ -21,31 +23,24 @@ from artificer.render.charts.style import Canvas, ChartSpec
 def combined(chart: CombinedChart, canvas: Canvas) -> ChartSpec:
     """Return bars side by side and lines above them, with one legend.
 
-    With ``second_axis`` the lines have their own axis, at the right. Both axes begin at zero.
+    With ``second_axis`` the lines have their own axis, at the right. Both axes begin at zero, and
+    have their numbers at the same lines if nothing is below it.
     """
     names = series_names((*chart.bars, *chart.lines), canvas)
     labels = labels_below(chart.labels, canvas)
     of_bars, of_lines = names[: len(chart.bars)], names[len(chart.bars) :]
     colour = series_encoding(names, canvas)
     x = category_axis(labels, canvas, upright=True, lanes=len(chart.bars), title=chart.label_title)
-    bar_values = [value for s in chart.bars for value in known(s.values)]
-    line_values = [value for s in chart.lines for value in known(s.values)]
-    every = [*bar_values, *line_values]
-    left = value_axis(
-        bar_values if chart.second_axis else every, title=axis_title(chart.value_title, "", canvas)
-    )
-    right = left
-    if chart.second_axis:
-        right = value_axis(line_values, title=axis_title(chart.line_title, "", canvas))
-        right["axis"] |= {"orient": "right", "grid": False}
+    left, right = _axes(chart, canvas)
     offset = {"xOffset": {"field": "series", "type": "nominal", "sort": of_bars}}
     keys = (labels, chart.labels)
-    columns: ChartSpec = {
-        "data": {"values": rows_of(chart.bars, of_bars, keys, "")},
+    bars: ChartSpec = {
+        "data": {"values": rows_of(chart.bars, of_bars, keys, canvas, chart.unit)},
         "mark": {"type": "bar", "cornerRadiusEnd": 2},
         "encoding": {"x": x, "y": left, **colour, **(offset if len(of_bars) > 1 else {}), **TIP},
     }
-    rows = rows_of(chart.lines, of_lines, keys, "")
+    references = reference_layers(chart.references, left, canvas, chart.unit, upright=True)
+    rows = rows_of(chart.lines, of_lines, keys, canvas, chart.unit_of_lines)
     position = {"x": {**x, "bandPosition": 0.5}, "y": right, **colour}
     line = {"type": "line", "strokeWidth": 2.25, "strokeJoin": "round", "aria": False}
     point = {"type": "point", "filled": True, "size": 54, "opacity": 1}
@@ -58,4 +53,25 @@ def combined(chart: CombinedChart, canvas: Canvas) -> ChartSpec:
     }
     resolve = {"scale": {"y": "independent"}} if chart.second_axis else {}
     whole = frame([], canvas, canvas.height)
-    return {**whole, "layer": [columns, lines], **({"resolve": resolve} if resolve else {})}
+    layers = [{"layer": [bars, *references]} if references else bars, lines]
+    return {**whole, "layer": layers, **({"resolve": resolve} if resolve else {})}
+
+
+def _axes(chart: CombinedChart, canvas: Canvas) -> tuple[ChartSpec, ChartSpec]:
+    """Return the axis of the bars and that of the lines, which may be the same."""
+    bars = [value for s in chart.bars for value in known(s.values)]
+    bars += [r.value for r in chart.references]
+    lines = [value for s in chart.lines for value in known(s.values)]
+    title = axis_title(chart.value_title, chart.unit, canvas)
+    if not chart.second_axis:
+        both = value_axis([*bars, *lines], title=title)
+        return both, both
+    left = value_axis(bars, title=title)
+    right = value_axis(lines, title=axis_title(chart.line_title, chart.line_unit, canvas))
+    right["axis"] |= {"orient": "right", "grid": False}
+    highest = max(bars, default=0), max(lines, default=0)
+    if min((*bars, *lines), default=0) >= 0 and min(highest) > 0:
+        for axis, values in zip((left, right), even_steps(*highest), strict=True):
+            axis["axis"]["values"] = list(values)
+            axis["scale"] = {"domain": [values[0], values[-1]], "nice": False, "zero": True}
+    return left, right

@@ -31,25 +31,36 @@ def histogram(chart: HistogramChart, canvas: Canvas) -> ChartSpec:
             "high": b.high + half,
             "value": b.count,
             "zero": 0,
-            "tip": f"{bin_words(b, chart.unit)}: {b.count}",
+            "tip": f"{bin_words(b, canvas, chart.unit)}: {number(b.count, canvas)}",
         }
         for b in bins
     ]
     title = axis_title(chart.value_title, chart.unit, canvas)
-    ends = [rows[0]["low"], rows[-1]["high"]]
+    lines = [r.value for r in chart.references]
+    ends = (
+        [min(rows[0]["low"], *lines), max(rows[-1]["high"], *lines)]
+        if lines
+        else [
+            rows[0]["low"],
+            rows[-1]["high"],
+        ]
+    )
     x = value_axis(ends, field="low", title=title, from_zero=False)
     x["scale"] = {"domain": ends, "nice": False, "zero": False}
     x["axis"] |= {"grid": False, "labelOverlap": "greedy"}
-    y = value_axis([b.count for b in bins], title=None)
+    y = value_axis([b.count for b in bins], title=canvas.language.say("head_count"))
     y["axis"] |= {"tickMinStep": 1}
     mark = {"type": "rect", "color": PALETTE[0], "stroke": PAPER, "strokeWidth": 1}
     encoding = {"x": x, "x2": {"field": "high"}, "y": y, "y2": {"field": "zero"}, **TIP}
-    return {**frame(rows, canvas, canvas.height), "layer": [{"mark": mark, "encoding": encoding}]}
+    layers: list[ChartSpec] = [{"mark": mark, "encoding": encoding}]
+    layers += reference_layers(chart.references, x, canvas, chart.unit, upright=False)
+    return {**frame(rows, canvas, canvas.height), "layer": layers}
 
 
-def bin_words(b: Bin, unit: str = "") -> str:
-    """Return the range of a bin, such as "10 to 20 ms"."""
-    return f"{number(b.low)}–{number(b.high, unit)}" if b.low != b.high else number(b.low, unit)
+def bin_words(b: Bin, canvas: Canvas, unit: str = "") -> str:
+    """Return the range of a bin, such as "10–20 ms"."""
+    high = number(b.high, canvas, unit)
+    return f"{number(b.low, canvas)}–{high}" if b.low != b.high else high
 
 
 def boxes(chart: BoxPlotChart, canvas: Canvas) -> ChartSpec:
@@ -62,12 +73,16 @@ def boxes(chart: BoxPlotChart, canvas: Canvas) -> ChartSpec:
     points: list[ChartSpec] = []
     for label, group, box in zip(labels, chart.groups, found, strict=True):
         parts = (box.low, box.q1, box.median, box.q3, box.high)
-        low, q1, median, q3, high = (number(part, chart.unit) for part in parts)
+        low, q1, median, q3, high = (number(part, canvas, chart.unit) for part in parts)
         tip = f"{one_line(group.label)}: {median} ({low}, {q1}–{q3}, {high})"
         names = ("low", "q1", "median", "q3", "high")
         rows.append({"label": label, "tip": tip, **dict(zip(names, parts, strict=True))})
         points += [
-            {"label": label, "value": v, "tip": f"{one_line(group.label)}: {number(v, chart.unit)}"}
+            {
+                "label": label,
+                "value": v,
+                "tip": f"{one_line(group.label)}: {number(v, canvas, chart.unit)}",
+            }
             for v in box.outliers
         ]
     values = [value for group in chart.groups for value in group.values]
@@ -81,7 +96,7 @@ def boxes(chart: BoxPlotChart, canvas: Canvas) -> ChartSpec:
         mark = {"type": "point", "color": PALETTE[0], "size": 34, "filled": False}
         encoding = {along: place, across: axis, **TIP}
         layers.append({"data": {"values": points}, "mark": mark, "encoding": encoding})
-    layers += reference_layers(chart.references, axis, upright=upright)
+    layers += reference_layers(chart.references, axis, canvas, chart.unit, upright=upright)
     height = canvas.height if upright else max(120, step_beside(labels, 2) * len(labels))
     return {**frame(rows, canvas, height), "layer": layers}
 

@@ -13,7 +13,7 @@ from artificer.artifacts.chart_fields import Reference, Series, StackedSeries
 from artificer.errors import InvariantError
 from artificer.render.charts.measure import apart, fitted, width, wraps
 from artificer.render.charts.style import PALETTE, SOFT, STRONG_LINE, Canvas, ChartSpec
-from artificer.render.text import figure, one_line
+from artificer.render.text import one_line
 
 _LARGEST = 1e300
 """The largest value that is drawn. Sums and differences of such values are finite."""
@@ -72,16 +72,20 @@ def step_beside(labels: Sequence[str], lanes: int) -> int:
     return max(14 + 16 * lanes, 8 + _LINE * lines)
 
 
-def number(value: float | None, unit: str = "") -> str:
+def number(value: float | None, canvas: Canvas, unit: str = "") -> str:
     """Return a value as a reader sees it, with a true minus sign; "" for a missing one."""
     if value is None:
         return ""
     gap = "" if not unit or unit[0] in "%°′″" else "\u202f"
-    return figure(value).replace("-", "−") + gap + one_line(unit)
+    return canvas.numbers.signed(value) + gap + one_line(unit)
 
 
 def rows_of(
-    series: Sequence[Series | StackedSeries], names: list[str], labels: Labelled, unit: str
+    series: Sequence[Series | StackedSeries],
+    names: list[str],
+    labels: Labelled,
+    canvas: Canvas,
+    unit: str,
 ) -> list[ChartSpec]:
     """Return a row of data for each value. ``tip`` is what a reader sees at its mark."""
     several = len(series) > 1
@@ -91,21 +95,25 @@ def rows_of(
             "series": name,
             "series_order": order,
             "value": value,
-            "shown": number(value),
-            "tip": tip(f"{one_line(s.name)}, {one_line(label)}" if several else label, value, unit),
+            "shown": number(value, canvas),
+            "tip": tip(_what(s.name, label) if several else label, value, canvas, unit),
         }
         for order, (name, s) in enumerate(zip(names, series, strict=True))
         for key, label, value in zip(labels[0], labels[1], s.values, strict=True)
     ]
 
 
+def _what(name: str, label: str) -> str:
+    return f"{one_line(name)}, {one_line(label)}"
+
+
 Labelled = tuple[Sequence[Any], Sequence[str]]
 """The keys of the labels' axis, and the labels as they are written in the payload."""
 
 
-def tip(what: str, value: float | None, unit: str = "") -> str:
+def tip(what: str, value: float | None, canvas: Canvas, unit: str = "") -> str:
     """Return the words at a mark: what it is, and its exact value."""
-    return f"{one_line(what)}: {number(value, unit)}"
+    return f"{one_line(what)}: {number(value, canvas, unit)}"
 
 
 TIP: ChartSpec = {"description": {"field": "tip", "type": "nominal"}}
@@ -130,6 +138,16 @@ def scale(field: str, domain: list[str], ranged: tuple[Any, ...]) -> ChartSpec:
     """Return a channel that maps each name of ``domain`` to its own entry of ``ranged``."""
     mapping = {"domain": domain, "range": list(ranged[: len(domain)])}
     return {"field": field, "type": "nominal", "scale": mapping}
+
+
+_ABOVE: ChartSpec = {
+    "titleAlign": "left",
+    "titleAnchor": "start",
+    "titleAngle": 0,
+    "titleX": 0,
+    "titleY": -10,
+}
+"""The title of an axis beside the drawing stands above it, where it is read like other words."""
 
 
 def axis_title(title: str, unit: str, canvas: Canvas) -> str | None:
@@ -159,8 +177,7 @@ def category_axis(
     elif upright:
         axis |= {"labelAngle": 0, "labelLineHeight": _LINE}
     else:
-        axis |= {"labelLineHeight": _LINE, "titleAngle": 0, "titleAlign": "left", "titleY": -10}
-        axis |= {"titleAnchor": "start", "titleX": 0} if title else {}
+        axis |= {"labelLineHeight": _LINE, **_ABOVE}
     points = {"type": "point", "padding": 0.35}
     mapping = _bands(column, lanes, upright=upright) if lanes else points
     return {
@@ -178,10 +195,6 @@ def _bands(column: float, lanes: int, *, upright: bool) -> ChartSpec:
     return {"paddingInner": gap, "paddingOuter": gap / 2}
 
 
-_ZERO = "datum.value === 0 ? '0' : datum.label"
-"""Zero has no thousands."""
-
-
 def value_axis(
     values: Sequence[float], *, field: str = "value", title: str | None, from_zero: bool = True
 ) -> ChartSpec:
@@ -193,22 +206,27 @@ def value_axis(
     largest = max((abs(v) for v in values), default=0)
     if largest > _LARGEST:
         raise InvariantError(f"A value of {largest:.0e} is too large to draw.")
-    axis: ChartSpec = {"title": title}
+    axis: ChartSpec = {"title": title, **_ABOVE}
     if largest >= 1e15:
         axis["format"] = ".2~e"
     elif largest >= 1e5:
-        axis |= {"format": "~s", "labelExpr": _ZERO}
+        axis["format"] = "~s"
     mapping: ChartSpec = {"nice": True, "zero": from_zero}
     return {"field": field, "type": "quantitative", "axis": axis, "scale": mapping}
 
 
 def reference_layers(
-    references: Sequence[Reference], axis: ChartSpec, *, upright: bool
+    references: Sequence[Reference],
+    axis: ChartSpec,
+    canvas: Canvas,
+    unit: str = "",
+    *,
+    upright: bool,
 ) -> list[ChartSpec]:
     """Return a dashed line with its words for each reference value."""
     if not references:
         return []
-    rows = [{"at": r.value, "words": _reference_words(r)} for r in references]
+    rows = [{"at": r.value, "words": _reference_words(r, canvas, unit)} for r in references]
     across = "y" if upright else "x"
     position = {**axis, "field": "at"}
     rule = {"type": "rule", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1.25}
@@ -233,9 +251,9 @@ def zero_line(*, upright: bool) -> list[ChartSpec]:
     return [{"data": {"values": [{"zero": 0}]}, "mark": rule, "encoding": {across: zero}}]
 
 
-def _reference_words(reference: Reference) -> str:
+def _reference_words(reference: Reference, canvas: Canvas, unit: str) -> str:
     label = one_line(reference.label)
-    return fitted(f"{label} {number(reference.value)}".strip(), 260)
+    return fitted(f"{label} {number(reference.value, canvas, unit)}".strip(), 260)
 
 
 def unique(names: list[str]) -> list[str]:

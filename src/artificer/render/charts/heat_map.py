@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
+from msgspec import Struct
+
 from artificer.artifacts.more_charts import HeatMapChart
+from artificer.render.charts.bins import round_steps
 from artificer.render.charts.encoding import (
     TIP,
     axis_title,
@@ -20,8 +25,8 @@ from artificer.render.charts.measure import width
 from artificer.render.charts.style import HEAT, INK, LINE, PAPER, Canvas, ChartSpec
 from artificer.render.text import one_line
 
-_UPPER = len(HEAT) // 2
-"""From this step on, values are written in the colour of the paper."""
+_UPPER = HEAT[len(HEAT) // 2 :]
+"""On these colours, values are written in the colour of the paper."""
 
 
 def heat_map(chart: HeatMapChart, canvas: Canvas) -> ChartSpec:
@@ -30,45 +35,57 @@ def heat_map(chart: HeatMapChart, canvas: Canvas) -> ChartSpec:
     down = labels_beside([row.label for row in chart.rows], canvas)
     values = known([value for row in chart.rows for value in row.values])
     value_axis(values, title=None)  # refuses what is too large to draw
-    steps = Steps(min(values), max(values))
+    steps = steps_of(values)
     rows: list[ChartSpec] = []
     for row, key in zip(chart.rows, down, strict=True):
         for column, written, value in zip(across, chart.columns, row.values, strict=True):
-            step = steps.of(value) if value is not None else 0
-            shown = number(value)
+            dark = value is not None and steps.colour(value) in _UPPER
+            shown = number(value, canvas)
             rows.append(
                 {
                     "label": column,
                     "row": key,
-                    "low": shown if step < _UPPER else "",
-                    "high": shown if step >= _UPPER else "",
-                    "colour": PAPER if value is None else HEAT[step],
-                    "tip": tip(f"{one_line(row.label)}, {one_line(written)}", value, chart.unit),
+                    "value": value,
+                    "low": "" if dark else shown,
+                    "high": shown if dark else "",
+                    "tip": tip(
+                        f"{one_line(row.label)}, {one_line(written)}", value, canvas, chart.unit
+                    ),
                 }
             )
     height = max(27, step_beside(down, 0)) * len(down)
     room = (canvas.inner - min(canvas.beside, max(map(width, down)))) / len(across) - 6
-    layers = [_cells(across, down, chart, canvas)]
-    if max((width(number(value)) for value in values), default=0) <= room:
+    layers = [_cells(across, down, chart, steps, canvas)]
+    if max((width(number(value, canvas)) for value in values), default=0) <= room:
         layers += [_texts(layers[0], "low", INK), _texts(layers[0], "high", PAPER)]
     return {**frame(rows, canvas, height), "layer": layers}
 
 
-class Steps:
-    """Steps of one width from the lowest to the highest value."""
+class Steps(Struct, frozen=True):
+    """The colours of a heat map, and the round values at which each begins and ends."""
 
-    def __init__(self, low: float, high: float) -> None:
-        self.low, self.high = low, high
+    edges: tuple[float, ...]
+    colours: tuple[str, ...]
 
-    def of(self, value: float) -> int:
-        """Return the step of a value, as an index of HEAT."""
-        if self.low == self.high:
-            return 0
-        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
-        return min(int(share * len(HEAT)), len(HEAT) - 1)
+    def colour(self, value: float) -> str:
+        """Return the colour of a value. One that is an edge has the colour above it."""
+        return self.colours[sum(value >= edge for edge in self.edges[1:-1])]
 
 
-def _cells(across: list[str], down: list[str], chart: HeatMapChart, canvas: Canvas) -> ChartSpec:
+def steps_of(values: list[float]) -> Steps:
+    """Return as many steps as there are colours, or fewer, of one round width."""
+    low, high = Decimal(repr(float(min(values)))), Decimal(repr(float(max(values))))
+    if low == high:
+        return Steps((float(low), float(high)), HEAT[:1])
+    edges = round_steps(low, high, len(HEAT))
+    count = len(edges) - 1
+    spread = [round(n * (len(HEAT) - 1) / max(1, count - 1)) for n in range(count)]
+    return Steps(edges, tuple(HEAT[n] for n in spread))
+
+
+def _cells(
+    across: list[str], down: list[str], chart: HeatMapChart, steps: Steps, canvas: Canvas
+) -> ChartSpec:
     x = category_axis(across, canvas, upright=True, lanes=1, title=chart.column_title)
     y = category_axis(down, canvas, upright=False, lanes=1, title=chart.row_title)
     for axis in (x, y):
@@ -76,7 +93,17 @@ def _cells(across: list[str], down: list[str], chart: HeatMapChart, canvas: Canv
     y["field"] = "row"
     x["axis"]["title"] = axis_title(chart.column_title, "", canvas)
     mark = {"type": "rect", "stroke": LINE, "strokeWidth": 1}
-    colour = {"field": "colour", "type": "nominal", "scale": None}
+    colour = {
+        "condition": {"test": "datum.value === null", "value": PAPER},
+        "field": "value",
+        "type": "quantitative",
+        "scale": {
+            "type": "threshold",
+            "domain": list(steps.edges[1:-1]),
+            "range": list(steps.colours),
+        },
+        "legend": {"title": one_line(chart.unit) or None, "values": list(steps.edges)},
+    }
     return {"mark": mark, "encoding": {"x": x, "y": y, "color": colour, **TIP}}
 
 

@@ -58,14 +58,18 @@ def lines(chart: LineChart | AreaChart, canvas: Canvas) -> ChartSpec:
         "mark": {"type": "point", "filled": True, "size": 44, "opacity": 1},
         "encoding": {**position, **colour, "shape": shape, **TIP},
     }
-    layers = [line, points, *reference_layers(chart.references, y, upright=True)]
+    layers = [
+        line,
+        points,
+        *reference_layers(chart.references, y, canvas, chart.unit, upright=True),
+    ]
     if filled:
         area = {
             "mark": {"type": "area", "fillOpacity": 0.16, "aria": False},
             "encoding": {**position, "y": {**y, "stack": None}, **colour},
         }
         layers.insert(0, area)
-    rows = rows_of(chart.series, names, (keys, chart.labels), chart.unit)
+    rows = rows_of(chart.series, names, (keys, chart.labels), canvas, chart.unit)
     return {**frame(rows, canvas, canvas.height), "layer": layers}
 
 

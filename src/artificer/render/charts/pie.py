@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from artificer.artifacts.chart import PieChart
-from artificer.render.charts.encoding import TIP, number
+from artificer.render.charts.encoding import TIP, tip
 from artificer.render.charts.measure import apart, width
 from artificer.render.charts.style import PALETTE, PAPER, SOFT, Canvas, ChartSpec
-from artificer.render.text import one_line, percent
+from artificer.render.text import one_line
 
 _SHADES = (1.0, 0.62, 0.34)
 """A pie may have more segments than there are colours; each further round is paler."""
@@ -50,12 +50,13 @@ def pie(chart: PieChart, canvas: Canvas) -> ChartSpec:
             "order": index,
             "value": s.value,
             "label": labels[index],
-            "shown": percent(s.value, whole),
+            "shown": canvas.numbers.percent(s.value, whole),
             "number": str(index + 1) if numbered and s.value >= whole * _LEAST_NUMBERED else "",
             "at": sum(heights[:index]) + 12,
             "colour": PALETTE[index % len(PALETTE)],
             "shade": _SHADES[index // len(PALETTE)],
-            "tip": f"{written[index]}: {number(s.value, chart.unit)} ({percent(s.value, whole)})",
+            "tip": f"{tip(written[index], s.value, canvas, chart.unit)}"
+            f" ({canvas.numbers.percent(s.value, whole)})",
         }
         for index, s in enumerate(chart.segments)
     ]

@@ -33,7 +33,7 @@ def scatter(chart: ScatterChart, canvas: Canvas) -> ChartSpec:
             "x": p.x,
             "y": p.y,
             "label": fitted(one_line(p.label), 155),
-            "tip": f"{one_line(p.label or s.name)}: {number(p.x)}, {number(p.y)}",
+            "tip": f"{one_line(p.label or s.name)}: {number(p.x, canvas)}, {number(p.y, canvas)}",
         }
         for name, s in zip(names, chart.series, strict=True)
         for p in s.points
@@ -54,7 +54,7 @@ def scatter(chart: ScatterChart, canvas: Canvas) -> ChartSpec:
         "encoding": {**axes, **colour, "shape": shape, **TIP},
     }
     layers = [points, *_label_layers(rows, domains, axes, canvas)]
-    layers += reference_layers(chart.references, axes["y"], upright=True)
+    layers += reference_layers(chart.references, axes["y"], canvas, upright=True)
     return {**frame(rows, canvas, _HEIGHT), "layer": layers}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,10 +23,10 @@ from artificer.artifacts.more_charts import (
     HeatMapChart,
     HistogramChart,
 )
-from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts.bars import bars
 from artificer.render.charts.combined import combined
 from artificer.render.charts.distributions import boxes, histogram
+from artificer.render.charts.drawn import Drawing, draw
 from artificer.render.charts.heat_map import heat_map
 from artificer.render.charts.lines import lines
 from artificer.render.charts.pie import pie
@@ -34,9 +35,9 @@ from artificer.render.charts.style import CONFIG, NARROW, WIDE, Canvas, ChartSpe
 from artificer.render.charts.summary import summary
 from artificer.render.charts.svg import accessible
 from artificer.render.charts.words import kind_name
+from artificer.render.language import Language, language
 from artificer.render.text import anchor, one_line
 
-_VEGA_LITE = "6.4"
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 _KEPT = 256
@@ -56,33 +57,26 @@ _DRAWN: dict[type[Chart], Callable[[Any, Canvas], ChartSpec]] = {
 }
 
 
-def to_svg(chart: Chart, canvas: Canvas = WIDE) -> str:
+def to_svg(chart: Chart, canvas: Canvas = WIDE, ui: Language | None = None) -> str:
     """Draw the chart as a standalone SVG with a title and a description; same data, same bytes.
 
+    Its numbers and its description are in the language ``ui``, by default English.
+
     Raises:
-        MissingExtraError: the extra ``charts`` is not installed.
         InvariantError: the data cannot be drawn.
     """
-    try:
-        import vl_convert  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("charts", needed_for="Drawing charts") from error
-    spec = vega_lite(chart, canvas)
-    try:
-        drawn = drawing_of(json.dumps(spec, ensure_ascii=False, sort_keys=True))
-    except ValueError as error:
-        raise InvariantError(f"Chart {chart.id!r} cannot be drawn: {error}.") from error
-    title = one_line(chart.title) or kind_name(chart)
-    within = "narrow" if canvas == NARROW else "chart"
-    return accessible(drawn, anchor(within, chart.id), title, summary(chart))
+    ui = ui or language("en")
+    spec = vega_lite(chart, replace(canvas, ui=ui))
+    drawn = drawing_of(json.dumps(spec, ensure_ascii=False))
+    title = one_line(chart.title) or kind_name(chart, ui)
+    within = "narrow" if canvas.width == NARROW.width else "chart"
+    return accessible(drawn, anchor(within, chart.id), title, summary(chart, ui))
 
 
 @lru_cache(maxsize=_KEPT)
-def drawing_of(spec: str) -> str:
-    """Return the renderer's drawing. A page that is rendered again draws nothing again."""
-    import vl_convert
-
-    return vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE, allowed_base_urls=[])
+def drawing_of(spec: str) -> Drawing:
+    """Return the drawing of a specification. A page rendered again draws nothing again."""
+    return draw(json.loads(spec))
 
 
 def vega_lite(chart: Chart, canvas: Canvas = WIDE) -> ChartSpec:
@@ -92,4 +86,7 @@ def vega_lite(chart: Chart, canvas: Canvas = WIDE) -> ChartSpec:
         InvariantError: a value is too large to draw.
     """
     body = _DRAWN[type(chart)](chart, canvas)
-    return {"$schema": _SCHEMA, "background": None, "config": CONFIG, **body}
+    form = canvas.numbers
+    signs = {"decimal": form.point, "thousands": form.group, "grouping": [3], "currency": ["", ""]}
+    config = {**CONFIG, "locale": {"number": signs}}
+    return {"$schema": _SCHEMA, "background": None, "config": config, **body}

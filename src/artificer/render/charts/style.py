@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from artificer.render.language import Language, language
+from artificer.render.numbers import NumberForm
+
 ChartSpec = dict[str, Any]
 """A Vega-Lite specification, or a part of one."""
 
@@ -47,12 +50,24 @@ class Canvas:
     """The size of a drawing in pixels, and the room for labels in it.
 
     ``beside`` is the room for a label next to a horizontal bar, ``slanted`` for a slanted one.
+    ``ui`` is the language of the words and numbers that are not the model's; None is English.
     """
 
     width: int
     height: int
     beside: int
     slanted: int
+    ui: Language | None = None
+
+    @property
+    def language(self) -> Language:
+        """The language of the drawing."""
+        return self.ui or language("en")
+
+    @property
+    def numbers(self) -> NumberForm:
+        """How numbers are written."""
+        return self.language.numbers
 
     @property
     def inner(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from artificer.artifacts.chart import (
@@ -21,92 +21,82 @@ from artificer.artifacts.more_charts import (
     HeatMapChart,
     HistogramChart,
 )
-from artificer.render.charts.bins import bins_of
+from artificer.render.charts.bins import bins_of, box_of
 from artificer.render.charts.words import kind_name
-from artificer.render.text import figure, one_line, percent
-
-CategoryChart = BarChart | LineChart | AreaChart | StackedBarChart
-"""The charts that hold a value for each label and series."""
+from artificer.render.language import Language, language
+from artificer.render.text import one_line
 
 _Cell = tuple[float, str, str]
 """A value, its series and its label."""
 
 
-def summary(chart: Chart) -> str:
-    """Return one or two sentences that describe the drawing."""
-    return _SUMMARIES[type(chart)](chart)
+def summary(chart: Chart, ui: Language | None = None) -> str:
+    """Return one or two sentences that describe the drawing, by default in English."""
+    ui = ui or language("en")
+    sentences = _SUMMARIES[type(chart)](chart, ui)
+    return ui.say("sentences").join(filter(None, sentences))
 
 
-def _pie(chart: PieChart) -> str:
+def _opening(chart: Chart, size: str, ui: Language) -> str:
+    return ui.say("sum_of", kind_name(chart, ui), size)
+
+
+def _figures(ui: Language, *values: float) -> list[str]:
+    return [ui.numbers.figure(value) for value in values]
+
+
+def _pie(chart: PieChart, ui: Language) -> Iterator[str]:
     whole = sum(s.value for s in chart.segments)
     largest = max(chart.segments, key=lambda s: s.value)
     least = min(chart.segments, key=lambda s: s.value)
-    count = len(chart.segments)
-    if count == 1:
-        return f"Pie chart of one segment: {one_line(largest.label)}, {figure(largest.value)}."
-    return (
-        f"Pie chart of {count} segments. Largest: {one_line(largest.label)},"
-        f" {percent(largest.value, whole)}; smallest: {one_line(least.label)},"
-        f" {percent(least.value, whole)}."
-    )
+    yield _opening(chart, ui.count("sum_segments", len(chart.segments)), ui)
+    if len(chart.segments) == 1:
+        yield ui.say("sum_only", one_line(largest.label), *_figures(ui, largest.value))
+        return
+    ends = ((one_line(s.label), ui.numbers.percent(s.value, whole)) for s in (largest, least))
+    yield ui.say("sum_parts", *(word for end in ends for word in end))
 
 
-def _scatter(chart: ScatterChart) -> str:
+def _scatter(chart: ScatterChart, ui: Language) -> Iterator[str]:
     points = [p for s in chart.series for p in s.points]
     xs, ys = [p.x for p in points], [p.y for p in points]
-    return (
-        f"Scatter chart of {len(points)} point{'s' * (len(points) > 1)} in {len(chart.series)}"
-        f" series; x from {figure(min(xs))} to {figure(max(xs))},"
-        f" y from {figure(min(ys))} to {figure(max(ys))}."
-    )
+    size = ui.say("sum_in_series", ui.count("sum_points", len(points)), len(chart.series))
+    yield _opening(chart, size, ui)
+    yield ui.say("sum_plane", *_figures(ui, min(xs), max(xs), min(ys), max(ys)))
 
 
-def _histogram(chart: HistogramChart) -> str:
-    bins = bins_of(chart)
-    fullest = max(bins, key=lambda b: b.count)
-    return (
-        f"Histogram of {len(chart.values)} values from {figure(min(chart.values))} to"
-        f" {figure(max(chart.values))}. Most lie from {figure(fullest.low)} to"
-        f" {figure(fullest.high)}: {fullest.count}."
-    )
+def _histogram(chart: HistogramChart, ui: Language) -> Iterator[str]:
+    fullest = max(bins_of(chart), key=lambda b: b.count)
+    yield _opening(chart, ui.count("sum_values", len(chart.values)), ui)
+    ends = (min(chart.values), max(chart.values), fullest.low, fullest.high, fullest.count)
+    yield ui.say("sum_spread", *_figures(ui, *ends))
 
 
-def _heat_map(chart: HeatMapChart) -> str:
+def _heat_map(chart: HeatMapChart, ui: Language) -> Iterator[str]:
     cells = [
         (value, row.label, column)
         for row in chart.rows
         for column, value in zip(chart.columns, row.values, strict=True)
         if value is not None
     ]
-    opening = f"Heat map of {len(chart.rows)} rows and {len(chart.columns)} columns."
-    return f"{opening} {_ends(cells, several=True, what='')}"
+    rows = ui.count("sum_rows", len(chart.rows))
+    columns = ui.count("sum_columns", len(chart.columns))
+    yield _opening(chart, ui.say("sum_and", rows, columns), ui)
+    yield _ends(cells, ui, several=True)
 
 
-def _boxes(chart: BoxPlotChart) -> str:
-    cells = [(_middle(group.values), "", group.label) for group in chart.groups]
-    count = len(chart.groups)
-    opening = f"Box plot of {count} group{'s' * (count > 1)}."
-    return f"{opening} {_ends(cells, several=False, what=' median')}"
+def _boxes(chart: BoxPlotChart, ui: Language) -> Iterator[str]:
+    cells = [(box_of(group).median, "", group.label) for group in chart.groups]
+    yield _opening(chart, ui.count("sum_groups", len(chart.groups)), ui)
+    yield _ends(cells, ui, several=False, what="_median")
 
 
-def _middle(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
-def _combined(chart: CombinedChart) -> str:
-    count = len(chart.labels)
-    opening = (
-        f"Bar and line chart of {count} categor{'y' if count == 1 else 'ies'},"
-        f" {len(chart.bars)} series as bars and {len(chart.lines)} as lines."
-    )
-    parts = [
-        f"{what}: {_ends(_cells(series, chart.labels), several=len(series) > 1, what='')}"
-        for what, series in (("Bars", chart.bars), ("Lines", chart.lines))
-        if _cells(series, chart.labels)
-    ]
-    return " ".join((opening, *parts))
+def _combined(chart: CombinedChart, ui: Language) -> Iterator[str]:
+    size = ui.count("sum_categories", len(chart.labels))
+    yield _opening(chart, ui.say("sum_mixed", size, len(chart.bars), len(chart.lines)), ui)
+    for word, series in (("sum_bars", chart.bars), ("sum_lines", chart.lines)):
+        if cells := _cells(series, chart.labels):
+            yield ui.say(word, _ends(cells, ui, several=len(series) > 1))
 
 
 def _cells(series: Sequence[Series], labels: Sequence[str]) -> list[_Cell]:
@@ -118,8 +108,8 @@ def _cells(series: Sequence[Series], labels: Sequence[str]) -> list[_Cell]:
     ]
 
 
-def _extent(chart: Any) -> str:
-    """Return the number of categories and series, and the highest and lowest value."""
+def _extent(chart: Any, ui: Language) -> Iterator[str]:
+    """Yield the number of categories and series, and the highest and lowest value."""
     stacked = isinstance(chart, StackedBarChart)
     several = len(chart.series) > 1 and not stacked
     cells = _cells(chart.series, chart.labels)
@@ -127,52 +117,48 @@ def _extent(chart: Any) -> str:
         stacks = zip(*(s.values for s in chart.series), strict=True)
         sums = (sum(v for v in values if v is not None) for values in stacks)
         cells = [(total, "", label) for label, total in zip(chart.labels, sums, strict=True)]
-    count = len(chart.labels)
-    opening = f"{kind_name(chart)} of {count} categor{'y' if count == 1 else 'ies'}"
-    opening += f" and {len(chart.series)} series." if len(chart.series) > 1 else "."
+    size = ui.count("sum_categories", len(chart.labels))
+    if len(chart.series) > 1:
+        size = ui.say("sum_and", size, ui.say("sum_series", len(chart.series)))
+    yield _opening(chart, size, ui)
+    yield _ends(cells, ui, several=several, what="_total" if stacked else "")
     missing = sum(value is None for s in chart.series for value in s.values)
-    gaps = f" {missing} value{'s are' if missing > 1 else ' is'} missing." if missing else ""
-    return f"{opening} {_ends(cells, several=several, what=' total' if stacked else '')}{gaps}"
+    yield ui.count("sum_missing", missing) if missing else ""
 
 
-def _ends(cells: Sequence[_Cell], *, several: bool, what: str) -> str:
+def _ends(cells: Sequence[_Cell], ui: Language, *, several: bool, what: str = "") -> str:
     """Return the highest and the lowest value, and where they are."""
 
     def place(cell: _Cell) -> str:
         value, name, label = cell
         where = f"{one_line(name)}, {one_line(label)}" if several else one_line(label)
-        return f"{figure(value)} ({where})"
+        return f"{ui.numbers.figure(value)} ({where})"
 
     highest, lowest = max(cells, key=lambda c: c[0]), min(cells, key=lambda c: c[0])
     if highest[0] == lowest[0]:
-        return f"Every{what or ' value'} is {figure(highest[0])}."
-    return f"Highest{what}: {place(highest)}; lowest{what}: {place(lowest)}."
+        return ui.say(f"sum_every{what}", ui.numbers.figure(highest[0]))
+    return ui.say(f"sum_ends{what}", place(highest), place(lowest))
 
 
-def _trend(chart: LineChart | AreaChart) -> str:
-    """Return the first and last known value of each series, and the direction."""
+def _course(chart: LineChart | AreaChart, ui: Language) -> Iterator[str]:
+    """Yield the extent, and the first and last known value of each series."""
+    yield from _extent(chart, ui)
     parts = []
     for series in chart.series:
         known = [value for value in series.values if value is not None]
-        if not known:
-            continue
-        first, last = known[0], known[-1]
-        verb = "rises" if last > first else "falls" if last < first else "ends where it began, at"
-        course = (
-            f"{verb} {figure(last)}"
-            if last == first
-            else (f"{verb} from {figure(first)} to {figure(last)}")
-        )
-        parts.append(f"{one_line(series.name)} {course}")
-    return "; ".join(parts) + "."
+        if known:
+            first, last = known[0], known[-1]
+            word = "sum_rises" if last > first else "sum_falls" if last < first else "sum_level"
+            parts.append(ui.say(word, one_line(series.name), *_figures(ui, first, last)))
+    yield ui.say("courses").join(parts) + ui.say("stop")
 
 
-_SUMMARIES: dict[type[Chart], Callable[[Any], str]] = {
+_SUMMARIES: dict[type[Chart], Callable[[Any, Language], Iterator[str]]] = {
     PieChart: _pie,
     BarChart: _extent,
     StackedBarChart: _extent,
-    LineChart: lambda chart: f"{_extent(chart)} {_trend(chart)}",
-    AreaChart: lambda chart: f"{_extent(chart)} {_trend(chart)}",
+    LineChart: _course,
+    AreaChart: _course,
     ScatterChart: _scatter,
     HistogramChart: _histogram,
     HeatMapChart: _heat_map,

@@ -23,7 +23,8 @@ from artificer.artifacts.more_charts import (
 )
 from artificer.artifacts.table import Cell
 from artificer.render.charts.bins import bins_of, box_of
-from artificer.render.text import one_line, percent
+from artificer.render.language import Language, language
+from artificer.render.text import one_line
 
 
 @dataclass(frozen=True)
@@ -36,30 +37,30 @@ class Grid:
 
 
 KIND_NAMES: dict[type[Chart], str] = {
-    PieChart: "Pie chart",
-    BarChart: "Bar chart",
-    LineChart: "Line chart",
-    AreaChart: "Area chart",
-    ScatterChart: "Scatter chart",
-    StackedBarChart: "Stacked bar chart",
-    HistogramChart: "Histogram",
-    HeatMapChart: "Heat map",
-    BoxPlotChart: "Box plot",
-    CombinedChart: "Bar and line chart",
+    PieChart: "kind_pie",
+    BarChart: "kind_bar",
+    LineChart: "kind_line",
+    AreaChart: "kind_area",
+    ScatterChart: "kind_scatter",
+    StackedBarChart: "kind_stacked",
+    HistogramChart: "kind_histogram",
+    HeatMapChart: "kind_heat",
+    BoxPlotChart: "kind_box",
+    CombinedChart: "kind_combined",
 }
 
 CHARTS = tuple(KIND_NAMES)
 """The classes of :data:`Chart`, for isinstance."""
 
 
-def kind_name(chart: Chart) -> str:
+def kind_name(chart: Chart, ui: Language) -> str:
     """Return the kind of the chart, such as "Pie chart"."""
-    return KIND_NAMES[type(chart)]
+    return ui.say(KIND_NAMES[type(chart)])
 
 
-def grid(chart: Chart) -> Grid:
-    """Return all of the chart's data, in the order of the payload."""
-    columns, rows = _GRIDS.get(type(chart), _categories)(chart)
+def grid(chart: Chart, ui: Language | None = None) -> Grid:
+    """Return all of the chart's data, in the order of the payload; headings by default English."""
+    columns, rows = _GRIDS.get(type(chart), _categories)(chart, ui or language("en"))
     return Grid(columns, rows, row_headed=True)
 
 
@@ -71,55 +72,60 @@ def _measured(name: str, unit: str) -> str:
     return f"{name} ({one_line(unit)})" if unit.strip() else name
 
 
-def _categories(chart: Any) -> _Table:
-    names = (
-        chart.label_title or "Category",
-        *(_measured(s.name, chart.unit) for s in chart.series),
-    )
-    return names, tuple(zip(chart.labels, *(s.values for s in chart.series), strict=True))
+def _categories(chart: Any, ui: Language) -> _Table:
+    names = (_measured(s.name, chart.unit) for s in chart.series)
+    heads = (chart.label_title or ui.say("head_category"), *names)
+    return heads, tuple(zip(chart.labels, *(s.values for s in chart.series), strict=True))
 
 
-def _pie(chart: PieChart) -> _Table:
+def _pie(chart: PieChart, ui: Language) -> _Table:
     whole = sum(s.value for s in chart.segments)
-    shares = ((s.label, s.value, percent(s.value, whole)) for s in chart.segments)
-    return ("Segment", _measured("Value", chart.unit), "Share"), tuple(shares)
+    shares = ((s.label, s.value, ui.numbers.percent(s.value, whole)) for s in chart.segments)
+    value = _measured(ui.say("head_value"), chart.unit)
+    return (ui.say("head_segment"), value, ui.say("head_share")), tuple(shares)
 
 
-def _scatter(chart: ScatterChart) -> _Table:
-    x, y = chart.x_title or "x", chart.y_title or "y"
+def _scatter(chart: ScatterChart, ui: Language) -> _Table:
+    x, y, series = chart.x_title or "x", chart.y_title or "y", ui.say("head_series")
     points = [(s.name, p.label, p.x, p.y) for s in chart.series for p in s.points]
     if any(label for _, label, _, _ in points):
-        return ("Series", "Point", x, y), tuple(points)
-    return ("Series", x, y), tuple((name, px, py) for name, _, px, py in points)
+        return (series, ui.say("head_point"), x, y), tuple(points)
+    return (series, x, y), tuple((name, px, py) for name, _, px, py in points)
 
 
-def _histogram(chart: HistogramChart) -> _Table:
+def _histogram(chart: HistogramChart, ui: Language) -> _Table:
     rows = tuple((b.low, b.high, b.count) for b in bins_of(chart))
-    return (_measured("From", chart.unit), _measured("To", chart.unit), "Count"), rows
+    ends = (_measured(ui.say(word), chart.unit) for word in ("head_from", "head_to"))
+    return (*ends, ui.say("head_count")), rows
 
 
-def _heat_map(chart: HeatMapChart) -> _Table:
-    corner = chart.row_title or "Row"
-    return (corner, *chart.columns), tuple((row.label, *row.values) for row in chart.rows)
+def _heat_map(chart: HeatMapChart, ui: Language) -> _Table:
+    corner = chart.row_title or ui.say("head_row")
+    columns = (_measured(column, chart.unit) for column in chart.columns)
+    return (corner, *columns), tuple((row.label, *row.values) for row in chart.rows)
 
 
-def _boxes(chart: BoxPlotChart) -> _Table:
-    names = ("Values", "Lowest", "Lower quartile", "Median", "Upper quartile", "Highest")
+def _boxes(chart: BoxPlotChart, ui: Language) -> _Table:
+    parts = ("lowest", "lower", "median", "upper", "highest")
+    names = (_measured(ui.say(f"head_{part}"), chart.unit) for part in parts)
     rows = []
     for group in chart.groups:
         box, values = box_of(group), group.values
         ends = (min(values), box.q1, box.median, box.q3, max(values))
         rows.append((group.label, len(values), *ends))
-    return (chart.label_title or "Group", *names), tuple(rows)
+    heads = (chart.label_title or ui.say("head_group"), ui.say("head_values"), *names)
+    return heads, tuple(rows)
 
 
-def _combined(chart: CombinedChart) -> _Table:
+def _combined(chart: CombinedChart, ui: Language) -> _Table:
+    bars = (_measured(s.name, chart.unit) for s in chart.bars)
+    lines = (_measured(s.name, chart.unit_of_lines) for s in chart.lines)
     series = (*chart.bars, *chart.lines)
-    names = (chart.label_title or "Category", *(s.name for s in series))
-    return names, tuple(zip(chart.labels, *(s.values for s in series), strict=True))
+    heads = (chart.label_title or ui.say("head_category"), *bars, *lines)
+    return heads, tuple(zip(chart.labels, *(s.values for s in series), strict=True))
 
 
-_GRIDS: dict[type[Chart], Callable[[Any], _Table]] = {
+_GRIDS: dict[type[Chart], Callable[[Any, Language], _Table]] = {
     PieChart: _pie,
     ScatterChart: _scatter,
     HistogramChart: _histogram,

@@ -110,7 +110,7 @@ def _drawn(root: Element, report: Report) -> None:
     anchors = {name.anchor: report.artifacts[name.key] for name in report.names.values()}
     for figure in root.iter("figure"):
         artifact = anchors.get(figure.get("id", ""))
-        drawn = None if artifact is None else _drawing(artifact)
+        drawn = None if artifact is None else _drawing(artifact, report)
         if drawn is None:
             continue
         is_chart = not isinstance(artifact, Svg)
@@ -122,6 +122,11 @@ def _drawn(root: Element, report: Report) -> None:
 
 
 def _as_pixels(figure: Element, drawn: str) -> None:
+    """Replace a drawing by a picture of it; without the extra ``charts`` it stays as it is."""
+    try:
+        picture = to_png(drawn, _SHARP)
+    except MissingExtraError:
+        return
     for parent in figure.iter():
         for child in list(parent):
             if child.tag in ("svg", "img"):
@@ -129,7 +134,7 @@ def _as_pixels(figure: Element, drawn: str) -> None:
                 child[:] = []
                 child.tag, child.text = "img", None
                 child.attrib.clear()
-                child.attrib |= {"alt": words, "src": _PNG + _base64(to_png(drawn, _SHARP))}
+                child.attrib |= {"alt": words, "src": _PNG + _base64(picture)}
 
 
 def _flat(root: Element) -> None:
@@ -149,8 +154,8 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _drawing(artifact: Artifact) -> str | None:
+def _drawing(artifact: Artifact, report: Report) -> str | None:
     try:
-        return picture_of(artifact)
-    except (MissingExtraError, InvariantError):
+        return picture_of(artifact, report.language)
+    except InvariantError:
         return None

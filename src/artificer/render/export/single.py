@@ -16,6 +16,7 @@ from artificer.artifacts.value import CitedValue
 from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import to_svg
 from artificer.render.charts.words import Grid, grid
+from artificer.render.language import Language, language_of
 from artificer.render.spreadsheet import to_csv
 from artificer.render.tables import table_grid
 from artificer.render.text import clean
@@ -51,18 +52,19 @@ def grid_of(artifact: Artifact) -> Grid | None:
             return grid(artifact)
 
 
-def picture_of(artifact: Artifact) -> str | None:
+def picture_of(artifact: Artifact, ui: Language | None = None) -> str | None:
     """Return the drawing of a chart, or a drawing as rebuilt, as SVG; None for anything else.
 
+    A chart is in the language ``ui``, by default in that of its title.
+
     Raises:
-        MissingExtraError: the extra ``charts`` is not installed.
         InvariantError: a chart cannot be drawn.
     """
     if isinstance(artifact, Svg):
         return artifact.content
     if isinstance(artifact, Table | ItemList | Checklist | TextFile | CitedValue):
         return None
-    return to_svg(artifact)
+    return to_svg(artifact, ui=ui or language_of(artifact.title))
 
 
 def forms_of(artifact: Artifact) -> tuple[ArtifactFormat, ...]:

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.svg.payload import Svg
-from artificer.errors import InvariantError, MissingExtraError
+from artificer.errors import InvariantError
 from artificer.render.charts.words import CHARTS
 from artificer.render.export.exported import Exported, ExportStep, Files
-from artificer.render.export.single import pretty, shareable, svg_bytes, text_bytes
+from artificer.render.export.single import picture_of, pretty, shareable, text_bytes
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
 from artificer.render.narrative import Key
@@ -29,10 +29,7 @@ def html_files(exported: Exported, name: str, step: ExportStep) -> Files:
 
 
 def markdown_files(exported: Exported, name: str, step: ExportStep) -> Files:
-    """Return the report as Markdown, and its pictures and text files in a folder next to it.
-
-    Without the extra ``charts``, charts are tables only.
-    """
+    """Return the report as Markdown, and its pictures and text files in a folder next to it."""
     folder = f"{PurePosixPath(name).stem}.files"
     beside = dict(pictures_and_files(exported, folder, step))
     paths = {key: quote(path) for key, (path, _) in beside.items()}
@@ -57,10 +54,10 @@ def pictures_and_files(
             yield key, (f"{folder}/files/{artifact.name}", text_bytes(artifact, payload) or b"")
         elif isinstance(artifact, (Svg, *CHARTS)):
             try:
-                drawn = svg_bytes(artifact, payload)
-            except (MissingExtraError, InvariantError):
+                drawn = picture_of(artifact, exported.report.language)
+            except InvariantError:
                 continue  # it is shown as its data, which is always there
-            yield key, (f"{folder}/{key[0]}/{artifact.id}.svg", drawn or b"")
+            yield key, (f"{folder}/{key[0]}/{artifact.id}.svg", (drawn or "").encode())
 
 
 def deliverable_json(exported: Exported) -> JsonObject:

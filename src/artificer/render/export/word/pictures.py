@@ -20,6 +20,7 @@ from artificer.render.charts.words import CHARTS
 from artificer.render.export.single import SHARPNESS, picture_of, to_png
 from artificer.render.export.word.styles import TEXT_HEIGHT, TEXT_WIDTH
 from artificer.render.export.word.xml import describe_picture
+from artificer.render.language import Language
 from artificer.render.text import clean
 
 _EMBEDDED = re.compile(r"data:image/(?:png|jpeg|gif);base64,([A-Za-z0-9+/=]+)")
@@ -35,16 +36,16 @@ _UNUSABLE = (
 """The errors that a damaged image raises."""
 
 
-def add(paragraph: Paragraph, element: Element, artifact: Artifact | None) -> None:
+def add(paragraph: Paragraph, element: Element, artifact: Artifact | None, ui: Language) -> None:
     """Add the picture that an element of the page shows; if it cannot be, its description."""
     words = clean(element.get("alt", "")) or _title(element)
     is_own = isinstance(artifact, (Svg, *CHARTS))
-    data = _drawn(artifact) if is_own else _embedded(element)
+    data = _drawn(artifact, ui) if is_own else _embedded(element)
     if data is None:
         paragraph.add_run(words)
         return
     if isinstance(artifact, CHARTS):
-        words = f"{words}. {summary(artifact)}" if words else summary(artifact)
+        words = ". ".join(filter(None, (words, summary(artifact, ui))))
     run = paragraph.add_run()
     paragraph.paragraph_format.keep_together = True
     try:
@@ -61,9 +62,9 @@ def add(paragraph: Paragraph, element: Element, artifact: Artifact | None) -> No
     describe_picture(run, words[:200], words)
 
 
-def _drawn(artifact: Artifact | None) -> bytes | None:
+def _drawn(artifact: Artifact | None, ui: Language) -> bytes | None:
     try:
-        drawing = None if artifact is None else picture_of(artifact)
+        drawing = None if artifact is None else picture_of(artifact, ui)
         return None if drawing is None else to_png(drawing)
     except (MissingExtraError, InvariantError):
         return None

@@ -163,7 +163,8 @@ class WordWriter:
         self._step("drawing", self._drawn, 0)
         self._drawn += 1
         artifact = self.report.artifacts.get(context.name.key) if context.name else None
-        pictures.add(self.paragraph(replace(context, numbering=None)), element, artifact)
+        paragraph = self.paragraph(replace(context, numbering=None))
+        pictures.add(paragraph, element, artifact, self.report.language)
 
     def _place(self, place: str) -> tuple[int, str]:
         name = self.bookmark(place) or ""
