@@ -22,6 +22,7 @@ from artificer.render.charts import NARROW, to_svg
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import CHARTS, grid
 from artificer.render.figures import human_size
+from artificer.render.language import language
 from artificer.render.tables import table_grid
 from artificer.run_artifact import RunArtifact
 from artificer.studio.artifact_changes import build_text, typed
@@ -87,7 +88,9 @@ def is_chosen(choice: GridChoice) -> bool:
 _PARTS: dict[type, Callable[[Any], ShownArtifact]] = {
     ItemList: lambda made: ShownArtifact(items=tuple((item, None) for item in made.items)),
     Checklist: lambda made: ShownArtifact(items=tuple((i.label, i.checked) for i in made.items)),
-    TextFile: lambda made: ShownArtifact(text=made.content, size=human_size(made.content)),
+    TextFile: lambda made: ShownArtifact(
+        text=made.content, size=human_size(made.content, language("en"))
+    ),
     CitedValue: lambda made: ShownArtifact(words=made.shown),
     Svg: drawn,
 }
