@@ -68,6 +68,9 @@ async def test_versions_are_compared_from_the_page_of_a_run(served: Studio, page
     await page.get_by_role("link", name="The report", exact=True).click()
     frame = page.frame_locator("iframe")
     await expect(frame.get_by_text("A new one.")).to_be_visible()
+    async with page.expect_download() as download:
+        await frame.get_by_role("link", name="Save as CSV").first.click()
+    assert (await download.value).suggested_filename == "cities.csv"
     await page.get_by_role("link", name="Version 1").click()
     await expect(frame.get_by_text("The end.")).to_be_visible()
     await page.get_by_label("Compare version").select_option("1")

@@ -100,8 +100,11 @@ async def test_what_was_typed_is_said_to_be_typed(
     last = [n.seq for n in lines if isinstance(n, EventLine) and n.event.type == "ModelResponded"]
     sentence = text.partition("In all")[2].partition("</li>")[0]
     assert (
-        f"/runs/r/records/{last[-1]}" in sentence and "cites <code>value:total</code>" in sentence
+        f"/runs/r/records/{last[-1]}" in sentence
+        and 'cites <a href="/runs/r/artifacts/value%3Atotal">' in sentence
     )
+    listed = text.partition('class="sentences"')[2].partition("</ol>")[0]
+    assert "disk" not in listed  # a paragraph that only cites says nothing
     cell = (await client.get("/runs/r/sources/table:typed?row=1&column=1")).text
     assert "No binding gives it: it is as the model typed it." in cell
     assert "disks#1" in cell and "/items/1/bytes" in cell

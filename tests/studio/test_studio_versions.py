@@ -104,6 +104,22 @@ async def test_pages_show_each_version_and_what_changed(
         assert (await client.get(f"/runs/r/report/{seq}")).status_code == 200
 
 
+async def test_a_record_leads_to_the_version_that_it_made(
+    served: Studio, client: httpx.AsyncClient
+) -> None:
+    await revised(served.world)
+    history = await served.world.archive.history("r")
+    found = versions(history.lines, history.data)
+    newest = found.of("table:cities")[1]
+    record = (await client.get(f"/runs/r/records/{newest.seq}")).text
+    assert 'artifacts/table%3Acities?version=2">version 2 of' in record
+    assert f'href="/runs/r/report/{newest.seq}"' in record
+    gone = found.of("list:names")[1]
+    assert "It withdrew <a " in (await client.get(f"/runs/r/records/{gone.seq}")).text
+    for kind in ("chart:people", "file:notes/a.md", "checklist:todo"):
+        assert (await client.get(f"/runs/r/sources/{kind}")).status_code == 200
+
+
 async def test_a_run_without_a_report_says_so(served: Studio, client: httpx.AsyncClient) -> None:
     model = ScriptedProvider([ModelFailure(code="overloaded", message="Later.")])
     await served.world.run("Go.", Agent(model), run_id="r")

@@ -77,7 +77,7 @@ LOOKING_BACK = (
     Route("/compare", compare.show),
     Route("/runs/{run}/compare", compare.choose),
     Route("/runs/{run}/sources", sources.show),
-    Route("/runs/{run}/sources/{artifact}", sources.artifact),
+    Route("/runs/{run}/sources/{artifact:path}", sources.artifact),
     Route("/runs/{run}/tree", tree.show),
     Route("/runs/{run}/tree/{seq}", tree.change),
 )

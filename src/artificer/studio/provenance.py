@@ -147,13 +147,27 @@ def artifact_trace(found: Traces, ref: ArtifactRef, payload: JsonObject) -> Arti
 
 
 def sentences(found: Traces, narrative: str) -> Iterator[Sentence]:
-    """Yield the paragraphs of a narrative, each with the first reply that has it."""
+    """Yield the paragraphs of a narrative, each with the first reply that has it.
+
+    One that only cites an artifact is left out: the artifact has an origin of its own.
+    """
     for text in re.split(r"\n\s*\n", narrative)[:MAX_SENTENCES]:
         if not (paragraph := text.strip()):
             continue
+        found_here = placeholder.find(paragraph)
+        if not _words_besides(paragraph, found_here):
+            continue
         reply = next((r for r, said in found.replies if paragraph in said), None)
-        cites = tuple(dict.fromkeys(f"{p.kind}:{p.id}" for p in placeholder.find(paragraph)))
+        cites = tuple(dict.fromkeys(f"{p.kind}:{p.id}" for p in found_here))
         yield Sentence(clip(paragraph, MAX_TEXT), reply, cites)
+
+
+def _words_besides(paragraph: str, cited: Sequence[placeholder.Placeholder]) -> bool:
+    """Whether a paragraph says anything besides what it cites."""
+    ends = [0, *(one.end for one in cited)]
+    begins = [*(one.start for one in cited), len(paragraph)]
+    between = (paragraph[end:begin] for end, begin in zip(ends, begins, strict=True))
+    return any(character.isalnum() for text in between for character in text)
 
 
 def same_value(found: Traces, data: Mapping[str, bytes], cell: object) -> list[ValuePlace]:

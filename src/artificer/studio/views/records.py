@@ -13,6 +13,7 @@ from artificer.runtime.fork import ForkChanges, plan_fork
 from artificer.studio.context import context_of, history_of, posted
 from artificer.studio.moments import PAGE, entries, moment
 from artificer.studio.pages import page
+from artificer.studio.versions import ArtifactVersion, versions
 
 
 async def timeline(request: Request) -> Response:
@@ -32,8 +33,11 @@ async def record(request: Request, *, problem: str = "", text: str = "") -> Resp
     seq = number(request.path_params["seq"])
     if not 1 <= seq <= len(history.lines):
         raise NotFoundError(f"The run has no record {seq}; it has {len(history.lines)}.")
+    name, made = _made(history, seq)
     values = {
         "run": history.run,
+        "made": made,
+        "made_name": name,
         "moment": moment(history.lines, seq),
         "count": len(history.lines),
         "boundary": _boundary(history, seq),
@@ -71,6 +75,16 @@ async def fork(request: Request) -> Response:
 def number(text: str) -> int:
     """Return a number in an address; 0 for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 12 else 0
+
+
+def _made(history: History, seq: int) -> tuple[str, ArtifactVersion | None]:
+    """The version of an artifact that a record made, or its withdrawal, with ``kind:id``."""
+    found = versions(history.lines, history.data)
+    for (kind, name), kept in found.artifacts.items():
+        for version in kept:
+            if version.seq == seq:
+                return f"{kind}:{name}", version
+    return "", None
 
 
 def _boundary(history: History, seq: int) -> int:

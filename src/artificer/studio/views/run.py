@@ -18,7 +18,10 @@ from artificer.studio.pages import page
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised, topmost
 
-REPORT_POLICY = "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+REPORT_POLICY = (
+    "sandbox allow-popups allow-downloads;"
+    " default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+)
 """The report brings a policy of its own, which is stricter; this one is for its frame."""
 
 TEXTS: dict[str, type[Steer | FollowUp]] = {"steer": Steer, "follow-up": FollowUp}
