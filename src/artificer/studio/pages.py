@@ -20,7 +20,9 @@ from artificer.studio.words import (
     clock,
     day,
     dollars,
+    exact,
     money,
+    shown,
     stamp,
     status_word,
     thousands,
@@ -33,6 +35,7 @@ _WORDS = (
     clock,
     day,
     dollars,
+    exact,
     indented,
     money,
     stamp,
@@ -85,7 +88,7 @@ def _place(path: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = escaping(PackageLoader("artificer.studio"))
+    environment = escaping(PackageLoader("artificer.studio"), shown)
     for word in _WORDS:
         environment.filters[word.__name__] = word
     return environment

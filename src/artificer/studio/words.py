@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from unicodedata import category
 
+from markupsafe import Markup, escape
+
 _STATUS = {
     "open": "running",
     "waiting": "waits for you",
@@ -65,6 +67,16 @@ def dollars(micros: int) -> str:
 def money(dollars: Decimal | None) -> str:
     """An amount of dollars; nothing where the price is unknown."""
     return "" if dollars is None else f"${dollars:.4f}"
+
+
+def exact(text: str) -> Markup:
+    """A text as it is, with its invisible characters: for fields that are sent back."""
+    return escape(text)
+
+
+def shown(value: object) -> object:
+    """Return a value as a template prints it: a text, unless it is markup, is made visible."""
+    return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})

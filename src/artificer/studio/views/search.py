@@ -9,6 +9,7 @@ from starlette.responses import Response
 from artificer.runtime.search import Hit
 from artificer.studio.context import context_of
 from artificer.studio.pages import page
+from artificer.studio.words import visible
 
 MAX_HITS = 50
 """Records that are found at a time."""
@@ -26,7 +27,7 @@ def marked(hit: Hit) -> Markup:
     """Return a snippet with its words marked."""
     pieces, end = list[Markup](), 0
     for begin, until in hit.marks:
-        pieces += [escape(hit.snippet[end:begin]), Markup("<mark>")]
-        pieces += [escape(hit.snippet[begin:until]), Markup("</mark>")]
+        pieces += [escape(visible(hit.snippet[end:begin])), Markup("<mark>")]
+        pieces += [escape(visible(hit.snippet[begin:until])), Markup("</mark>")]
         end = until
-    return Markup("").join([*pieces, escape(hit.snippet[end:])])
+    return Markup("").join([*pieces, escape(visible(hit.snippet[end:]))])

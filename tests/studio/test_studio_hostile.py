@@ -1,0 +1,130 @@
+"""Hostile runs in a real browser: nothing runs, nothing is fetched or sent, nothing is imitated."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from hostile_runs import MARK, collecting, hostile
+from studio_kit import Studio, browsing, entered
+
+from artificer.world import World
+
+SAMPLE = 3
+"""Pages that are opened of those whose addresses differ only in a number or an artifact."""
+
+MOST = 100
+"""Pages that are opened at most."""
+
+FILES = re.compile(r"/(export|artifacts|api|report)(/|$|\?)|\.(csv|json|md|html|svg|png)$")
+"""Addresses of files, which a browser saves."""
+
+LINKS = "[...document.querySelectorAll('a[href]')].map((a) => a.href)"
+SHOWN = f"""(() => {{
+    const studio = location.origin, found = [];
+    const every = (words) => [...document.querySelectorAll(words)];
+    if (window.evil) found.push('script ran: ' + window.evil);
+    for (const one of every('script')) if (!one.src.startsWith(studio + '/static/'))
+        found.push(one.outerHTML);
+    for (const one of every('base, object, embed, style, meta[http-equiv], [onload], [onerror]'))
+        found.push(one.outerHTML);
+    for (const one of every('[src], link')) if (!(one.src ?? one.href).startsWith(studio))
+        found.push(one.outerHTML);
+    for (const one of every('a[href]')) if (!one.href.startsWith(studio + '/'))
+        found.push(one.outerHTML);
+    for (const one of every('form')) {{
+        const ours = one.method === 'get' || one.querySelector('input[name=form_key]')?.value;
+        if (!one.action.startsWith(studio + '/') || !ours) found.push(one.outerHTML);
+    }}
+    for (const one of every('button, input[type=submit], nav, label, legend, .bar, .badge'))
+        if (one.textContent.includes('{MARK}') && one.role !== 'checkbox'
+            && !one.matches('.crumbs')) found.push(one.outerHTML);
+    for (const one of every('body *')) for (const node of one.childNodes)
+        if (node.nodeType === 3 && one.tagName !== 'TEXTAREA'
+            && /[\\u200b\\u202a-\\u202e\\u2066-\\u2069]/.test(node.data)) found.push(one.outerHTML);
+    if (/[\\u200b\\u202a-\\u202e\\u2066-\\u2069]/.test(document.title)) found.push(document.title);
+    return found.map((text) => text.slice(0, 300));
+}})()"""
+"""Everything on a page that a hostile text has brought about."""
+
+
+IN_REPORT = """[...document.querySelectorAll(
+    'script, iframe, object, embed, form, button, link, base, [onload], [onerror], [ping],' +
+    '[href^="javascript:" i]')].map((one) => one.outerHTML).concat(window.evil ?? [])"""
+"""Everything in a report that could act or imitate."""
+
+
+async def standing(world: World) -> dict[str, int]:
+    """Return each run with the number of its records."""
+    return {run: (await world.get(run)).events[-1].seq for run in await world.archive.runs()}
+
+
+def pattern(address: str) -> str:
+    """Return what an address has in common with those of the same view and run."""
+    parts = urlsplit(address)
+    path = re.sub(r"/(records|sources|tree|versions)/[^/]+", r"/\1/…", parts.path)
+    return f"{path}?{re.sub(r'=[^&]*', '=…', parts.query)}"
+
+
+@pytest.mark.browser
+@pytest.mark.req("studio-hostile")
+async def test_no_view_of_hostile_runs_acts(served: Studio) -> None:
+    world, asked = served.world, list[str]()
+    async with collecting() as collector, browsing() as browser:
+        await hostile(world, collector.url)
+        before = await standing(world)
+        page = await browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: asked.append(f"dialog {dialog.message}"))
+        await entered(page, served)
+        seen = await crawl(page, served)
+        for run in before:
+            await page.goto(f"{served.url}/runs/{run}/report")
+            assert await page.evaluate(IN_REPORT) == []
+        assert collector.heard == []
+    elsewhere = [url for url in asked if not url.startswith((served.url, "data:", "about:"))]
+    assert elsewhere == []
+    assert await standing(world) == before
+    for view in ("", "/records", "/sources", "/tree", "/replay", "/compare"):
+        assert f"/runs/made{view}?" in seen
+    assert {"/?", "/inbox?", "/search?", "/search?q=…", "/runs/asks?", "/runs/failed?"} <= set(seen)
+
+
+async def crawl(page: Any, studio: Studio) -> Counter[str]:
+    """Open what links lead to, some of each kind, and look at each page."""
+    left = deque([f"{studio.url}/", f"{studio.url}/search?q={MARK}", f"{studio.url}/search?q=evil"])
+    met, seen = set(left), Counter[str]()
+    left.append(f"{studio.url}/compare?run=made&run=other")
+    while left and seen.total() < MOST:
+        address = left.popleft()
+        if seen[pattern(address)] >= SAMPLE:
+            continue
+        seen[pattern(address)] += 1
+        await page.goto(address)
+        assert await page.evaluate(SHOWN) == [], address
+        for found in await page.evaluate(LINKS):
+            link = found.partition("#")[0]
+            if link not in met and not FILES.search(link):
+                met.add(link)
+                left.append(link)
+    return seen
+
+
+@pytest.mark.browser
+@pytest.mark.req("studio-hostile")
+async def test_what_imitates_a_question_is_not_one(served: Studio, page: Any) -> None:
+    await hostile(served.world, "http://127.0.0.1:9")
+    await entered(page, served)
+    await page.goto(f"{served.url}/inbox")
+    for word in ("Approve", "Deny"):
+        buttons = page.get_by_role("button", name=word)
+        assert await buttons.count() == 1
+        assert await buttons.locator("xpath=ancestor::article[@class='question']").count() == 1
+    arguments = page.get_by_label("Arguments")
+    assert MARK in await arguments.inner_text()
+    await page.goto(f"{served.url}/runs/made")
+    assert await page.get_by_role("button", name="Approve").count() == 0
+    assert await page.locator("iframe").get_attribute("sandbox") in ("", "allow-popups")
