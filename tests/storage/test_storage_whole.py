@@ -48,8 +48,8 @@ def test_what_is_built_in_is_a_kind_of_storage() -> None:
 
 
 async def test_an_unknown_kind_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="Unknown storage: 'postgresql'"):
-        await open_storage(Config(home=tmp_path, project="p", storage="postgresql://host/db"))
+    with pytest.raises(ConfigError, match="Unknown storage: 'redis'"):
+        await open_storage(Config(home=tmp_path, project="p", storage="redis://host/0"))
     assert not (tmp_path / "p").exists()
 
 

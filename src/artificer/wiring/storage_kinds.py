@@ -13,6 +13,7 @@ KINDS: Registry[StorageKind] = Registry(
     {
         "sqlite": "artificer.storage.sqlite.storage:SQLITE",
         "memory": "artificer.storage.memory.storage:MEMORY",
+        "postgresql": "artificer.storage.postgres.kind:POSTGRES",
     },
 )
 """The kinds of storage, by the scheme of the setting ``storage``."""

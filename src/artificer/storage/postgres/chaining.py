@@ -1,0 +1,99 @@
+"""The chain over the whole world, made after the commits that it covers.
+
+If every append moved one chain on, all runs of all machines would wait for each other. So records
+and notes are committed with the number of their transaction, and join the chain later, in the order
+of these numbers: a transaction may join when every one with a lower number has ended, so that none
+can come before it any more. Whoever needs the end of the chain moves it on first.
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+from msgspec import Struct
+from psycopg import Connection
+
+from artificer.errors import TamperedError
+from artificer.storage.audit import Tip
+from artificer.storage.chain import next_world
+
+BATCH = 5_000
+"""How many entries join the chain in one transaction."""
+
+_WAITING: LiteralString = """
+SELECT xid::text, entry, hash FROM (
+  (SELECT xid, entry, hash FROM records
+   WHERE (xid, entry) > (%(xid)s::xid8, %(entry)s) AND (%(all)s OR xid < %(ended)s::xid8)
+   ORDER BY xid, entry LIMIT %(limit)s)
+  UNION ALL
+  (SELECT xid, entry, hash FROM notes
+   WHERE (xid, entry) > (%(xid)s::xid8, %(entry)s) AND (%(all)s OR xid < %(ended)s::xid8)
+   ORDER BY xid, entry LIMIT %(limit)s)
+) AS waiting ORDER BY waiting.xid, waiting.entry LIMIT %(limit)s
+"""
+
+
+class End(Struct, frozen=True):
+    """The end of the chain: its place, and the last entry that has joined."""
+
+    tip: Tip
+    xid: str
+    entry: int
+
+
+def end_of(db: Connection, *, locked: bool = False) -> End:
+    """Return where the chain ends. ``locked``: and let nobody else move it on.
+
+    Raises:
+        TamperedError: the world does not say where.
+    """
+    query: LiteralString = "SELECT position, world, xid::text, entry FROM tip"
+    row = db.execute(f"{query} FOR UPDATE" if locked else query).fetchone()
+    if row is None:
+        raise TamperedError("The journal does not say where its world chain ends.")
+    return End(Tip(row[0], row[1]), row[2], row[3])
+
+
+def waiting(
+    db: Connection, end: End, limit: int | None = BATCH, ended: str | None = None
+) -> list[tuple[str, int, str]]:
+    """Return the transaction, number and hash of entries that come after the end of the chain.
+
+    ``ended``: only those of transactions before this one.
+    """
+    values = {"xid": end.xid, "entry": end.entry, "limit": limit}
+    found = db.execute(_WAITING, {**values, "all": ended is None, "ended": ended or "0"})
+    return found.fetchall()
+
+
+def extend(db: Connection) -> End:
+    """Let entries join the chain; return its end. Within a transaction."""
+    row = db.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text").fetchone()
+    assert row is not None
+    end = end_of(db, locked=True)
+    joining = waiting(db, end, ended=row[0])
+    position, world = end.tip.position, end.tip.world
+    rows: list[tuple[int, str, str, int]] = []
+    for xid, entry, hash_ in joining:
+        position, world = position + 1, next_world(world, hash_)
+        rows.append((position, world, xid, entry))
+    if not rows:
+        return end
+    end = End(Tip(position, world), *joining[-1][:2])
+    db.cursor().executemany("INSERT INTO chain VALUES (%s, %s, %s::xid8, %s)", rows)
+    db.execute(
+        "UPDATE tip SET position = %s, world = %s, xid = %s::xid8, entry = %s",
+        (position, world, end.xid, end.entry),
+    )
+    return end
+
+
+def catch_up(db: Connection) -> Tip:
+    """Let all entries join that can, a batch in each transaction; return the end of the chain."""
+    start = end_of(db).tip.position
+    while True:
+        with db.transaction():
+            tip = extend(db).tip
+        if tip.position < start + BATCH:
+            return tip
+        start = tip.position

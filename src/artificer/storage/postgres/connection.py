@@ -1,0 +1,230 @@
+"""Connections to a database, and what its errors mean."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import psycopg
+from msgspec import Struct
+from psycopg import Connection, errors, sql
+from psycopg.types.string import StrDumper, TextBinaryLoader
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from artificer.errors import (
+    ArtificerError,
+    AuthorError,
+    ConfigError,
+    InvalidValueError,
+    OperatorError,
+    TamperedError,
+)
+from artificer.ports import Durability
+
+T = TypeVar("T")
+
+FAULTS = (psycopg.Error, PoolTimeout, InvalidValueError)
+"""The errors of a failing database, and of a row that is none of ours."""
+
+POOL = 8
+"""Most connections of one process that read, besides the one that writes."""
+
+PATIENCE_SECONDS = 30.0
+"""How long a database may be away before what waits for it fails."""
+
+SCHEMA = "artificer"
+"""The schema of a world whose URL names none."""
+
+_OURS = ("schema", "blobs")
+
+
+class Database(Struct, frozen=True):
+    """A database, the schema in it that holds the world, and the URL of large blobs, if any."""
+
+    conninfo: str
+    schema: str = SCHEMA
+    blobs: str = ""
+    durability: Durability = "power"
+    read_only: bool = False
+
+    @classmethod
+    def parse(cls, url: str, durability: Durability, *, read_only: bool) -> Database:
+        """Read a URL as libpq does, with ``schema`` and ``blobs`` among its parameters.
+
+        Raises:
+            ConfigError: it is not such a URL.
+        """
+        parts = urlsplit(url)
+        parameters = parse_qsl(parts.query, keep_blank_values=True)
+        ours = dict(pair for pair in parameters if pair[0] in _OURS)
+        rest = urlencode([pair for pair in parameters if pair[0] not in _OURS])
+        conninfo = urlunsplit(parts._replace(query=rest))
+        try:
+            psycopg.conninfo.conninfo_to_dict(conninfo)
+        except psycopg.ProgrammingError as error:
+            raise ConfigError(
+                f"The setting storage cannot be read: {_first_line(error)}."
+            ) from error
+        return cls(conninfo, durability=durability, read_only=read_only, **ours)
+
+    def connect(self) -> Connection:
+        """Open a connection of its own."""
+        db = psycopg.connect(self.conninfo, autocommit=True)
+        self.configure(db)
+        return db
+
+    def configure(self, db: Connection) -> None:
+        """Make a new connection one of this world."""
+        db.autocommit = True
+        db.adapters.register_dumper(str, _NameDumper)
+        db.adapters.register_loader("text", _NameLoader)
+        db.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
+        commits = "on" if self.durability == "power" else "off"
+        db.execute(sql.SQL("SET synchronous_commit = {}").format(sql.Literal(commits)))
+        if self.read_only:
+            db.execute("SET default_transaction_read_only = on")
+
+
+class _NameDumper(StrDumper):
+    """Texts may hold any character; PostgreSQL's may not hold NUL."""
+
+    def dump(self, obj: str) -> bytes:
+        return super().dump(obj.replace("\\", "\\\\").replace("\0", "\\0"))  # type: ignore[return-value]
+
+
+class _NameLoader(TextBinaryLoader):
+    def load(self, data: bytes | bytearray | memoryview) -> str:
+        text = str(super().load(data))
+        if "\\" not in text:
+            return text
+        return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
+
+
+class Server:
+    """The connections of one process that read a world, in threads."""
+
+    def __init__(self, address: Database) -> None:
+        self.address = address
+        self._pool = ConnectionPool(
+            address.conninfo,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=POOL,
+            timeout=PATIENCE_SECONDS,
+            configure=address.configure,
+            check=ConnectionPool.check_connection,
+            open=False,
+            name=f"artificer {address.schema}",
+        )
+        self._threads = ThreadPoolExecutor(POOL, thread_name_prefix="artificer postgres")
+        self._closed = False
+
+    def open(self) -> None:
+        """Open the first connection.
+
+        Raises:
+            OperatorError: the database cannot be reached.
+        """
+        try:
+            self._pool.open(wait=True, timeout=PATIENCE_SECONDS)
+        except FAULTS as error:
+            raise designed(error) from error
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Return a query's result, in the thread that calls. For threads; see ``ask``."""
+        if self._closed:
+            raise AuthorError("The world's storage is closed.")
+        try:
+            with self._pool.connection() as db:
+                return query(db)
+        except FAULTS as error:
+            raise designed(error) from error
+
+    async def ask(self, query: Callable[[Connection], T]) -> T:
+        """Return a query's result, computed in a thread.
+
+        Raises:
+            AuthorError: the storage is closed.
+            OperatorError: the database cannot be read.
+        """
+        if self._closed:
+            raise AuthorError("The world's storage is closed.")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self.read, query)
+
+    async def aclose(self) -> None:
+        """Finish the queries that wait, then close all. May be called more than once."""
+        await asyncio.to_thread(self._threads.shutdown)
+        self._closed = True
+        await asyncio.to_thread(self._pool.close)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether a connection was lost, or could not be made: the same may work on another one."""
+    return isinstance(error, PoolTimeout | psycopg.InterfaceError) or (
+        isinstance(error, psycopg.OperationalError)
+        and not isinstance(error, errors.LockNotAvailable | errors.DiskFull)
+    )
+
+
+def designed(error: BaseException) -> ArtificerError:
+    """Return our error for one of the database's; one of ours is returned as it is."""
+    if isinstance(error, ArtificerError) and not isinstance(error, InvalidValueError):
+        return error
+    for kinds, describe in _DESIGNED:
+        if isinstance(error, kinds):
+            return describe(_first_line(error))
+    return _unreachable(_first_line(error)) if is_lost(error) else _damaged(_first_line(error))
+
+
+def only_read() -> OperatorError:
+    """Return the error for writing to a world that was opened to be read."""
+    return OperatorError(
+        "The world is open for reading only; nothing was written.",
+        hint="Open it as a World to write to it.",
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _unreachable(reason: str) -> ArtificerError:
+    return OperatorError(
+        f"The database cannot be reached: {reason}.",
+        hint="Nothing was written. Check the server and the setting storage, then resume.",
+    )
+
+
+def _damaged(reason: str) -> ArtificerError:
+    return TamperedError(
+        f"The world's tables are not as they were made: {reason}.",
+        hint="Run `artificer verify` to see what is affected.",
+    )
+
+
+def _not_allowed(reason: str) -> ArtificerError:
+    return OperatorError(
+        f"The database does not let this user do that: {reason}.",
+        hint="docs/guides/postgresql.md says what a user needs.",
+    )
+
+
+def _rejected(reason: str) -> ArtificerError:
+    return ConfigError(f"The database rejects this user: {reason}.")
+
+
+def _full(_: str) -> ArtificerError:
+    return OperatorError(
+        "The database's disk is full.", hint="Nothing was written. Free some space and resume."
+    )
+
+
+_DESIGNED: tuple[tuple[tuple[type[Exception], ...], Callable[[str], ArtificerError]], ...] = (
+    ((errors.InsufficientPrivilege,), _not_allowed),
+    ((errors.InvalidPassword, errors.InvalidAuthorizationSpecification), _rejected),
+    ((errors.DiskFull,), _full),
+    ((errors.ReadOnlySqlTransaction,), lambda _: only_read()),
+)

@@ -1,0 +1,23 @@
+"""Locks that hold until the transaction ends, for what has no row of its own to lock."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from psycopg import Connection
+
+
+class Lock(IntEnum):
+    """A thing that is locked. A transaction that takes several takes them in this order."""
+
+    TABLES = 1
+    """Making the tables."""
+    BIRTHS = 2
+    """The numbers of new runs, which have no gaps."""
+    NOTES = 3
+    """The notes, and so the tables that follow from them: each continues the one before."""
+
+
+def hold(db: Connection, lock: Lock, schema: str) -> None:
+    """Take a lock of a world, and keep it until the transaction ends."""
+    db.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (int(lock), schema))

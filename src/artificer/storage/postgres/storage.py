@@ -1,0 +1,92 @@
+"""A world's storage in PostgreSQL, as one object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from artificer.errors import MissingExtraError
+from artificer.ports import BlobStore
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.postgres.blobs import PostgresBlobs
+from artificer.storage.postgres.budget import PostgresBudget
+from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
+from artificer.storage.postgres.journal import PostgresJournal
+from artificer.storage.postgres.signals import PostgresSignals
+from artificer.storage.postgres.snapshots import PostgresSnapshots
+from artificer.storage.postgres.tables import is_made, make
+from artificer.storage.postgres.versions import PostgresVersions
+from artificer.storage.postgres.writer import PostgresWriter
+from artificer.storage.sqlite.run_index import SqliteRunIndex
+from artificer.storage.sqlite.search_index import SqliteSearchIndex
+
+SEARCH, RUNS = "search.db", "runs.db"
+
+
+class PostgresStorage:
+    """A `Storage` in a schema of PostgreSQL. One connection writes, and shares its commits.
+
+    ``folder`` is this machine's own, for caches.
+    """
+
+    def __init__(self, address: Database, folder: Path, *, indexing: bool = False) -> None:
+        self._server = Server(address)
+        self._writer = PostgresWriter(address)
+        self.journal = PostgresJournal(self._writer, self._server)
+        """The records of all runs."""
+        self.signals = PostgresSignals(self._writer, self._server)
+        """The signals to runs."""
+        self.budget = PostgresBudget(self._writer, self._server)
+        """The accounts of days and builds."""
+        self.versions = PostgresVersions(address, self._server)
+        """The versions of workspaces."""
+        self.snapshots = PostgresSnapshots(self._server)
+        """Kept states of runs."""
+        small = PostgresBlobs(self._server)
+        self.blobs = JoinedStore(small, large_blobs(address) or small)
+        """All blobs."""
+        reading = address.read_only and not indexing
+        self.search_index = SqliteSearchIndex(folder / SEARCH, read_only=reading)
+        """Which records hold which words, in a file of this machine."""
+        self.run_index = SqliteRunIndex(folder / RUNS, read_only=reading)
+        """How each run stands, in a file of this machine."""
+
+    def open(self) -> bool:
+        """Open the connections, and make the tables when they are not there.
+
+        False when they are not there and nothing may be made.
+        """
+        address = self._server.address
+        try:
+            with address.connect() as db:
+                made = is_made(db, address.schema)
+                if not made and not address.read_only:
+                    make(db, address.schema)
+        except FAULTS as error:
+            raise designed(error) from error
+        if made or not address.read_only:
+            self._server.open()
+            return True
+        return False
+
+    async def aclose(self) -> None:
+        """Finish what waits and close all connections. May be called more than once."""
+        await self._writer.aclose()
+        self.search_index.close()
+        self.run_index.close()
+        self.versions.close()
+        await self._server.aclose()
+
+
+def large_blobs(address: Database) -> BlobStore | None:
+    """The store of the blobs that do not lie with their records; None when all do.
+
+    Raises:
+        ConfigError: its URL cannot be used.
+    """
+    if not address.blobs:
+        return None
+    try:
+        from artificer.storage.blobs.objects import ObjectStore
+    except ImportError as error:
+        raise MissingExtraError("s3", needed_for="A world with blobs in an object store") from error
+    return ObjectStore(address.blobs, read_only=address.read_only)

@@ -1,0 +1,113 @@
+"""The versions of workspaces, in PostgreSQL.
+
+A version is committed together with the note that says so. What is read is held against the notes:
+the table is a cache of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from psycopg import Connection
+
+from artificer.errors import ArtificerError, TamperedError
+from artificer.storage.notes import VersionAdded, range_of, read_note, versions_of, workspace_in
+from artificer.storage.postgres.connection import Database, Server, only_read
+from artificer.storage.postgres.reader import last_note, snapshot
+from artificer.storage.postgres.writer import WritingLine
+
+_HEAD = (
+    "SELECT number, digest FROM versions WHERE run = %s AND workspace = %s "
+    "ORDER BY number DESC LIMIT 1"
+)
+_ONE = "SELECT number, digest FROM versions WHERE run = %s AND workspace = %s AND number = %s"
+_SUBJECTS = (
+    'SELECT DISTINCT subject FROM notes WHERE subject COLLATE "C" >= %s '
+    'AND subject COLLATE "C" < %s'
+)
+_NOTE = "SELECT hash, body FROM notes WHERE subject = %s ORDER BY entry LIMIT 1 OFFSET %s"
+
+
+class PostgresVersions:
+    """`Versions` in PostgreSQL, for any number of threads, processes and machines.
+
+    They are used from threads, so they write on a connection of their own. Every method raises
+    OperatorError when the database cannot be used, and TamperedError when the table says something
+    else than the notes.
+    """
+
+    def __init__(self, address: Database, server: Server) -> None:
+        self._server = server
+        self._read_only = address.read_only
+        self._line = WritingLine(address)
+        self._lock = threading.Lock()
+
+    def head(self, name: str, run: str = "") -> tuple[int, str] | None:
+        """The newest version's number and digest."""
+        return self._server.read(lambda db: _head(db, name, run))
+
+    def get(self, name: str, number: int, run: str = "") -> str | None:
+        """A version's digest."""
+        return self._server.read(lambda db: _get(db, name, number, run))
+
+    def add(self, name: str, number: int, digest: str, run: str = "") -> bool:
+        """Make a blob the version after the head; False unless its number is the next."""
+        if self._read_only:
+            raise only_read()
+        with self._lock:
+            (added,) = self._line.commit([lambda work: work.add_version(name, number, digest, run)])
+        if isinstance(added, ArtificerError):
+            raise added
+        return bool(added)
+
+    def names(self, run: str = "") -> list[str]:
+        """Every name, in order."""
+        return self._server.read(lambda db: _names(db, run))
+
+    def close(self) -> None:
+        """Close the connection that writes."""
+        with self._lock:
+            self._line.close()
+
+
+def _head(db: Connection, name: str, run: str) -> tuple[int, str] | None:
+    with snapshot(db):
+        row = db.execute(_HEAD, (run, name)).fetchone()
+        return _proven(row, last_note(db, versions_of(run, name)), name)
+
+
+def _get(db: Connection, name: str, number: int, run: str) -> str | None:
+    if number < 1:
+        return None
+    with snapshot(db):
+        row = db.execute(_ONE, (run, name, number)).fetchone()
+        noted = db.execute(_NOTE, (versions_of(run, name), number - 1)).fetchone()
+        found = _proven(row, None if noted is None else read_note(*noted), name)
+        return None if found is None else found[1]
+
+
+def _names(db: Connection, run: str) -> list[str]:
+    with snapshot(db):
+        rows = db.execute("SELECT DISTINCT workspace FROM versions WHERE run = %s", (run,))
+        found = {name for (name,) in rows.fetchall()}
+        rows = db.execute(_SUBJECTS, range_of(run))
+        for name in sorted(found ^ {workspace_in(subject) for (subject,) in rows.fetchall()}):
+            raise _tampered(name)
+    return sorted(found)
+
+
+def _proven(row: Any, note: object, name: str) -> tuple[int, str] | None:
+    """A version as the table has it, if a note says the same."""
+    noted = (note.number, note.digest) if isinstance(note, VersionAdded) else None
+    if row != noted:
+        raise _tampered(name)
+    return noted
+
+
+def _tampered(name: str) -> TamperedError:
+    return TamperedError(
+        f"The versions of {name!r} are not those that the journal tells of.",
+        hint="Run `artificer verify` to see what differs; `artificer fsck --repair` restores "
+        "the table from the journal.",
+    )

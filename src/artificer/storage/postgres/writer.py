@@ -1,0 +1,171 @@
+"""Writing a world in PostgreSQL, with group commit.
+
+What comes while a transaction is being committed shares the next one. A connection that is lost is
+made again; whether the transaction that was just being committed is there, its number tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import psycopg
+from msgspec import Struct
+from psycopg import Connection
+
+from artificer.errors import ArtificerError, AuthorError
+from artificer.storage.postgres.chaining import catch_up
+from artificer.storage.postgres.connection import (
+    PATIENCE_SECONDS,
+    Database,
+    designed,
+    is_lost,
+    only_read,
+)
+from artificer.storage.postgres.transaction import (
+    PostgresTransaction,
+    PostgresWork,
+    Unknown,
+    commit,
+)
+
+T = TypeVar("T")
+
+BATCH = 32
+"""Most units of work in one commit."""
+
+CHAIN_SECONDS = 1.0
+"""How long after a commit the world's chain is moved on, by whoever committed."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two attempts to reach the database."""
+
+
+class _Job(Struct, frozen=True, gc=False):
+    work: PostgresWork
+    future: asyncio.Future[Any]
+
+
+class PostgresWriter:
+    """Performs units of work, in one thread with one connection."""
+
+    def __init__(self, address: Database) -> None:
+        self._line = WritingLine(address)
+        self._read_only = address.read_only
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="artificer postgres write")
+        self._waiting: list[_Job] = []
+        self._flushing: asyncio.Task[None] | None = None
+        self._chaining: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def perform(self, work: Callable[[PostgresTransaction], T]) -> asyncio.Future[T]:
+        """Perform the work in a transaction; its result is there once that is durable.
+
+        When the waiting task is cancelled the work may be done all the same: the run's head then
+        tells. An ArtificerError that the work raises before it writes anything is its own alone.
+
+        Raises:
+            AuthorError: the storage is closed.
+            OperatorError: the database could not be written; the world is as it was.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        if self._closed or self._read_only:
+            closed = AuthorError("The world's storage is closed.")
+            future.set_exception(closed if self._closed else only_read())
+            return future
+        self._waiting.append(_Job(work, future))
+        if self._flushing is None:
+            self._flushing = loop.create_task(self._flush())
+        return future
+
+    async def _flush(self) -> None:
+        """Commit what waits, batch by batch."""
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            jobs, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            works = [job.work for job in jobs]
+            outcomes = await loop.run_in_executor(self._thread, self._line.commit, works)
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                if job.future.done():
+                    continue  # the waiting task was cancelled
+                if isinstance(outcome, ArtificerError):
+                    job.future.set_exception(outcome)
+                else:
+                    job.future.set_result(outcome)
+        self._flushing = None
+        if self._chaining is None and not self._closed:
+            self._chaining = loop.call_later(CHAIN_SECONDS, self._chain)
+
+    def _chain(self) -> None:
+        self._chaining = None
+        self._thread.submit(self._line.chain)
+
+    async def aclose(self) -> None:
+        """Finish the work that waits, then close the connection. May be called more than once."""
+        self._closed = True
+        if self._flushing is not None:
+            await self._flushing
+        if self._chaining is not None:
+            self._chaining.cancel()
+            self._chain()
+        await asyncio.to_thread(self._thread.shutdown)
+        self._line.close()
+
+
+class WritingLine:
+    """One connection that writes, made again when it is lost. For one thread at a time."""
+
+    def __init__(self, address: Database) -> None:
+        self._address = address
+        self._db: Connection | None = None
+
+    def commit(self, works: Sequence[PostgresWork]) -> list[Any]:
+        """Do units of work in one transaction; return each one's result or error.
+
+        While the database is away, try again for PATIENCE_SECONDS.
+        """
+        give_up, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
+        doubt: Unknown | None = None
+        while True:
+            try:
+                db = self._connected()
+                if doubt is not None and _was_committed(db, doubt.xid):
+                    return doubt.outcomes
+                doubt = None
+                return commit(db, self._address.schema, works)
+            except Unknown as unknown:
+                doubt = unknown
+            except psycopg.Error as error:
+                if not is_lost(error) or time.monotonic() > give_up:
+                    return [designed(error)] * len(works)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def chain(self) -> None:
+        """Move the world's chain on, if the database is there: somebody else may do it."""
+        with suppress(psycopg.Error, ArtificerError):
+            catch_up(self._connected())
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._db is not None:
+            self._db.close()
+
+    def _connected(self) -> Connection:
+        if self._db is None or self._db.closed:
+            self._db = self._address.connect()
+        return self._db
+
+
+def _was_committed(db: Connection, xid: str) -> bool:
+    """Whether a transaction was committed; one that still runs is waited for."""
+    while True:
+        row = db.execute("SELECT pg_xact_status(%s::xid8)", (xid,)).fetchone()
+        if row is None or row[0] != "in progress":
+            return row is not None and row[0] == "committed"
+        time.sleep(FIRST_PAUSE)

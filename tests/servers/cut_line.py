@@ -1,0 +1,87 @@
+"""A line to a PostgreSQL server that can be cut before or after a commit."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import parse_qs, urlsplit
+
+from postgres_server import PostgresServer
+
+COMMIT = b"COMMIT"
+NAME = ".s.PGSQL.5432"
+
+
+class CutLine:
+    """A proxy. ``cut_before_commits`` of the next COMMITs never arrive; of ``cut_after_commits``
+    the answers never do."""
+
+    def __init__(self, folder: Path, target: Path) -> None:
+        self.cut_before_commits = 0
+        self.cut_after_commits = 0
+        self._folder, self._target = folder, target
+        self._unheard: set[socket.socket] = set()
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(folder / NAME))
+        self._listening.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def url(self, url: str) -> str:
+        """The same world, through this line."""
+        return url.replace(f"host={self._target}", f"host={self._folder}")
+
+    def close(self) -> None:
+        """Accept nothing more."""
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(str(self._target / NAME))
+                for pump in (self._to_server, self._to_client):
+                    threading.Thread(target=pump, args=(client, server), daemon=True).start()
+
+    def _to_server(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError):
+            while data := client.recv(65_536):
+                if COMMIT in data and self.cut_before_commits:
+                    self.cut_before_commits -= 1
+                    break
+                if COMMIT in data and self.cut_after_commits:
+                    self.cut_after_commits -= 1
+                    self._unheard.add(client)
+                server.sendall(data)
+        _end(client, server)
+
+    def _to_client(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError):
+            while data := server.recv(65_536):
+                if client in self._unheard:
+                    break  # the server has answered: it has committed
+                client.sendall(data)
+        _end(client, server)
+
+
+def _end(*sockets: socket.socket) -> None:
+    for one in sockets:
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+        one.close()
+
+
+@contextmanager
+def cutting(server: PostgresServer) -> Iterator[CutLine]:
+    """Open a line to a server."""
+    target = Path(parse_qs(urlsplit(server.url("x")).query)["host"][0])
+    with TemporaryDirectory(prefix="cut", dir="/tmp") as folder:
+        line = CutLine(Path(folder), target)
+        try:
+            yield line
+        finally:
+            line.close()
