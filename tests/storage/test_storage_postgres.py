@@ -27,6 +27,7 @@ from artificer.testing.blob_suite import BlobSuite
 from artificer.testing.journal_suite import records_after
 from artificer.testing.storage_suite import StorageSuite
 from artificer.values.canon import digest_of
+from artificer.values.model import ModelReply
 from artificer.wiring.storage import open_to_read
 from artificer.world import World
 
@@ -381,13 +382,30 @@ def test_a_writer_of_a_read_only_world_writes_nothing() -> None:
     asyncio.run(refused())
 
 
-async def test_a_stale_owner_elsewhere_is_fenced(url: str, tmp_path: Path) -> None:
-    """Two machines: the one that lost the run appends nothing, and the run goes on."""
-    here, there = await opened(url, tmp_path / "1"), await opened(url, tmp_path / "2")
-    stale = await here.journal.acquire("a")
-    fresh = await there.journal.acquire("a")
-    with pytest.raises(Fenced):
-        await here.journal.append("a", stale.epoch, Head(), records_after(Head(), "a", 1))
-    await there.journal.append("a", fresh.epoch, Head(), records_after(Head(), "a", 2))
-    await here.aclose()
-    await there.aclose()
+async def test_a_run_that_is_taken_over_from_another_machine_repeats_nothing(
+    url: str, tmp_path: Path
+) -> None:
+    """Its former owner may live: what it had begun is ambiguous, and what it records is refused."""
+    started, done = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def pay(to: str) -> str:
+        """Pay somebody."""
+        started.set()
+        await done.wait()
+        return "paid"
+
+    def agent(*script: ModelReply) -> Agent:
+        return Agent(ScriptedProvider(list(script)), kind="chat", tools=[pay])
+
+    homes = [Config(home=tmp_path / name, project="p", storage=url) for name in ("1", "2")]
+    async with World.open(homes[0]) as here, World.open(homes[1]) as there:
+        paying = agent(reply(call("pay", to="them")), say("Paid."))
+        losing = asyncio.create_task(here.run("Pay.", paying, run_id="r"))
+        await started.wait()
+        taken = await there.resume("r", agent(say("Was it paid?")))
+        assert [doubt.tool for doubt in taken.state.doubts] == ["pay"]
+        done.set()
+        with pytest.raises(Fenced):
+            await losing
+        assert (await there.archive.replay("r")).identical
