@@ -51,7 +51,9 @@ async def test_the_studio_serves_the_tokens_that_reports_have(
 
 
 @pytest.mark.req("studio-problems")
-@pytest.mark.parametrize("path", ["/nowhere", "/runs/nowhere", "/runs/<b>x", "/compare", "/runs"])
+@pytest.mark.parametrize(
+    "path", ["/nowhere", "/runs/nowhere", "/runs/<b>x", "/compare", "/runs/r/decisions/answer"]
+)
 async def test_an_error_is_a_page_that_leads_on(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path)
     assert answer.status_code in (404, 405)
