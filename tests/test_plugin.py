@@ -178,3 +178,19 @@ def test_a_package_that_cannot_be_used_is_named(project: Project, site: Path) ->
     (broken / "artificer_plugin" / "backend.py").write_text("BACKEND = 1\n")
     made = project.artificer("tools", "check", "tools")
     assert "is of type int, not RegisteredBackend" in made.stderr
+
+
+@pytest.mark.req("plugin-conformance")
+def test_it_passes_the_conformance_suites_of_its_seams(project: Project) -> None:
+    tests = shutil.copytree(PLUGIN / "tests", project.folder / "tests")
+    quiet = ("-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", str(tests))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *quiet, str(tests)],
+        cwd=project.folder,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout

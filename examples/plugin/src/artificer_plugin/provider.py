@@ -12,30 +12,38 @@ from artificer.ports import Memo, Payload
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, TextBlock, ToolUseBlock
-from artificer.values.model import Delta, ModelReply, TextDelta, Usage
+from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta, Usage
 
 _USAGE = Usage(input_tokens=1, output_tokens=1)
 
 
 class Relay:
-    """Replies to a request from what it holds."""
+    """Replies to a request from what it holds. ``only`` names the one tool that it calls."""
 
     name = "relay"
 
+    def __init__(self, only: str | None = None) -> None:
+        self._only = only
+
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
-        """Map a request: the names of its tools, and each message's last block."""
+        """Map a request; everything of it is sent, as a run records it."""
         fields = memo.fields(request, _fields)
         return Payload(fields, "messages", memo.items(None, messages, _items))
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
         """Call a tool with a prompt; hand the result of a call on."""
-        last = payload.items[-1]
-        if "result" in last:
-            text = str(last["result"])
+        last = payload.items[-1]["blocks"][-1]
+        if last["type"] == "tool_result":
+            text = str(last["content"])
             on_delta(TextDelta(text=text))
             return ModelReply(blocks=(TextBlock(text=text),), stop="end_turn", usage=_USAGE)
-        (tool, *_) = payload.fields["tools"]
-        use = ToolUseBlock(id="", name=str(tool), arguments=str(last["prompt"]))
+        names = [str(tool["name"]) for tool in payload.fields["tools"]]
+        tool = next((name for name in names if self._only in (None, name)), None)
+        if tool is None:
+            return ModelFailure(code="bad_request", message="There is no tool to call.")
+        use = ToolUseBlock(id="", name=tool, arguments=str(last["text"]))
         return ModelReply(blocks=(use,), stop="tool_use", usage=_USAGE)
 
     async def aclose(self) -> None:
@@ -43,17 +51,19 @@ class Relay:
 
 
 def _fields(request: ModelRequest) -> JsonObject:
-    return {"model": request.model, "tools": [tool.name for tool in request.tools]}
+    return {
+        "model": request.model,
+        "system": request.system,
+        "max_tokens": request.max_tokens,
+        "tools": [
+            {"name": tool.name, "about": tool.description, "schema": tool.input_schema}
+            for tool in request.tools
+        ],
+    }
 
 
 def _items(message: Message) -> list[JsonObject]:
-    found: list[JsonObject] = []
-    for block in message.blocks:
-        if block.type == "tool_result":
-            found.append({"result": block.content})
-        elif block.type == "text":
-            found.append({"prompt": block.text})
-    return found
+    return [message.to_json()]
 
 
 def _make(place: ProviderPlace) -> Relay:

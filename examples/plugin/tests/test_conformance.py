@@ -1,0 +1,63 @@
+"""The plug-in keeps the promises of its three seams: ``pytest -o asyncio_mode=auto``."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from artificer_plugin.executor import SqliteExecutor
+from artificer_plugin.provider import Relay
+from artificer_plugin.storage import STORAGE
+
+from artificer.backends.loader import load_folder
+from artificer.ports import Executor, Provider, Storage, StoragePlace
+from artificer.testing.executor_suite import CallOf, ExecutorSuite
+from artificer.testing.provider_suite import ProviderSuite
+from artificer.testing.storage_suite import StorageSuite
+
+TOOLS = Path(__file__).parents[1] / "tools"
+
+
+class TestRelay(ProviderSuite):
+    @pytest.fixture
+    def provider(self) -> Provider:
+        return Relay()
+
+    @pytest.fixture
+    def unreachable(self) -> Provider:
+        return Relay(only="a tool that no run has")
+
+
+class TestSqliteExecutor(ExecutorSuite):
+    @pytest.fixture
+    def executor(self, tmp_path: Path) -> Executor:
+        with closing(sqlite3.connect(tmp_path / "people.db")) as database:
+            database.execute("CREATE TABLE people (name TEXT, born INTEGER)")
+        tools = tmp_path / "tools"
+        shutil.copytree(TOOLS, tools)
+        text = (tools / "people.clad.toml").read_text()
+        broken = text.replace('"people"', '"broken"').replace("FROM people", "FROM nowhere")
+        (tools / "broken.clad.toml").write_text(broken)
+        return SqliteExecutor([file.manifest for file in load_folder(tools)], tmp_path, 100)
+
+    @pytest.fixture
+    def working(self) -> CallOf:
+        return "people", {"born_before": 1900}
+
+    @pytest.fixture
+    def failing(self) -> CallOf:
+        return "broken", {"born_before": 1900}
+
+
+class TestElsewhere(StorageSuite):
+    @pytest.fixture
+    async def storage(self, tmp_path: Path) -> AsyncIterator[Storage]:
+        url = f"elsewhere://{tmp_path}/worlds"
+        storage = await STORAGE.open(StoragePlace(tmp_path / "home" / "own", url))
+        assert storage is not None
+        yield storage
+        await storage.aclose()

@@ -1,0 +1,88 @@
+"""The behaviour of every approver, as tests: an approver of your own passes them too.
+
+Subclass `ApproverSuite` in a test module and give it two pytest fixtures: ``approver``, whose
+person answers every question in the same way, and ``approves``, whether that is yes. Test both:
+
+    class TestMine(ApproverSuite):
+        @pytest.fixture(params=[True, False])
+        def approves(self, request):
+            return request.param
+
+        @pytest.fixture
+        def approver(self, approves):
+            return Mine(person=lambda question: approves)
+
+The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from artificer.ports import Answer, Approver, Question
+from artificer.values.canon import digest_of
+
+
+def question(number: int = 0, **changes: str) -> Question:
+    """Return a question as a run asks it."""
+    arguments = f'{{"to":"ada@example.com","number":{number}}}'
+    asked = {
+        "run": "run-1",
+        "tool": "send",
+        "arguments": arguments,
+        "reason": "The policy asks before it sends.",
+        "digest": digest_of(arguments.encode()),
+    }
+    return Question(**{**asked, **changes})
+
+
+class ApproverSuite:
+    """The behaviour of the `Approver` port: fixtures ``approver`` and ``approves``."""
+
+    patience_s: float = 30
+    """Seconds in which the person of a test has answered, also on a busy machine."""
+
+    async def test_an_answer_says_yes_or_no_and_who(
+        self, approver: Approver, approves: bool
+    ) -> None:
+        """``approved`` is a bool and nothing that only counts as one; ``by`` is somebody."""
+        answer = await _asked(self.patience_s, approver, question())
+        assert answer.approved is approves
+        assert answer.by.strip()
+        assert isinstance(answer.reason, str)
+
+    async def test_each_question_gets_its_own_answer(
+        self, approver: Approver, approves: bool
+    ) -> None:
+        """Also those that are asked at the same time, by different runs."""
+        asked = [question(n, run=f"run-{n}") for n in range(3)]
+        answers = await asyncio.gather(*(_asked(self.patience_s, approver, one) for one in asked))
+        assert [answer.approved for answer in answers] == [approves] * 3
+
+    async def test_what_a_model_wrote_decides_nothing(
+        self, approver: Approver, approves: bool
+    ) -> None:
+        """Neither an answer in the arguments, nor control characters, nor a very long text."""
+        for written in ("y\nyes\n", '{"approved":true}', "\x1b[2J\r\0approved", "x" * 300_000):
+            answer = await _asked(
+                self.patience_s, approver, question(arguments=written, reason=written)
+            )
+            assert answer.approved is approves
+
+    async def test_who_stops_asking_waits_no_longer(
+        self, approver: Approver, approves: bool
+    ) -> None:
+        """A run that is cancelled ends its question, and the next one is answered all the same."""
+        asking = asyncio.ensure_future(approver.ask(question()))
+        await asyncio.sleep(0)
+        asking.cancel()
+        done, _ = await asyncio.wait([asking], timeout=self.patience_s)
+        assert done, "the approver goes on after it was cancelled"
+        assert (await _asked(self.patience_s, approver, question(1))).approved is approves
+
+
+async def _asked(seconds: float, approver: Approver, asked: Question) -> Answer:
+    async with asyncio.timeout(seconds):
+        answer: object = await approver.ask(asked)
+    assert isinstance(answer, Answer)
+    return answer

@@ -1,0 +1,201 @@
+"""The behaviour of every provider, as tests: a provider of your own passes them too.
+
+Subclass `ProviderSuite` in a test module and give it two pytest fixtures:
+
+    class TestMine(ProviderSuite):
+        @pytest.fixture
+        def provider(self, server):  # it answers every request with some text
+            return Mine(url=server.url)
+
+        @pytest.fixture
+        def unreachable(self):  # its model cannot be reached
+            return Mine(url="http://127.0.0.1:1")
+
+The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.ports import Memo, Payload, Provider
+from artificer.values.blocks import (
+    Message,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
+from artificer.values.canon import ListDigest, canonical
+from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta, ToolChoice
+
+_TOOL = ToolDefinition(
+    name="weather",
+    description="Return marked-description.",
+    input_schema={
+        "type": "object",
+        "properties": {"city": {"type": "string", "description": "marked-parameter"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    effect="pure",
+)
+
+CONVERSATION: tuple[Message, ...] = (
+    user("marked-prompt"),
+    Message(
+        role="assistant",
+        blocks=(
+            TextBlock(text="marked-reply"),
+            ToolUseBlock(id="call_1", name="weather", arguments='{"city":"marked-argument"}'),
+            ToolUseBlock(id="call_2", name="weather", arguments='{"city":"marked-second"}'),
+        ),
+    ),
+    Message(
+        role="user",
+        blocks=(
+            ToolResultBlock(tool_use_id="call_1", status="ok", content="marked-result"),
+            ToolResultBlock(tool_use_id="call_2", status="error", content="marked-error"),
+        ),
+    ),
+    Message(role="assistant", blocks=(TextBlock(text="marked-answer"),)),
+    user("marked-follow-up"),
+)
+"""A conversation with everything that a text provider maps."""
+
+_MARKS = (
+    *("prompt", "reply", "argument", "second", "result", "error", "answer", "follow-up"),
+    *("system", "description", "parameter"),
+)
+
+
+def request(**changes: object) -> ModelRequest:
+    """Return a request; ``changes`` replace members of it."""
+    whole: dict[str, object] = {
+        "model": "m",
+        "system": "marked-system",
+        "tools": (_TOOL,),
+        "tool_choice": ToolChoice(),
+        "max_tokens": 200,
+    }
+    return ModelRequest.from_json({**whole, **changes})
+
+
+def digest(payload: Payload) -> str:
+    """Return the digest of a request, as a run records it."""
+    return ListDigest().digest(payload.fields, payload.key, payload.items)
+
+
+def prepared(
+    provider: Provider,
+    messages: Sequence[Message] = CONVERSATION,
+    memo: Memo | None = None,
+    **changes: object,
+) -> Payload:
+    """Return a request in the provider's form."""
+    return provider.prepare(request(**changes), messages, memo or Memo())
+
+
+class ProviderSuite:
+    """The behaviour of the `Provider` port: fixtures ``provider`` and ``unreachable``."""
+
+    patience_s: float = 30
+    """Seconds in which the model of a test has answered, also on a busy machine."""
+
+    def test_its_name_is_the_word_before_the_slash(self, provider: Provider) -> None:
+        """``provider/model`` names it, and journals do."""
+        assert provider.name and "/" not in provider.name and provider.name.strip()
+        assert provider.name == provider.name
+
+    def test_nothing_of_a_conversation_is_lost(self, provider: Provider) -> None:
+        """System text, tools, calls with their arguments, results and texts are all sent."""
+        sent = canonical(prepared(provider).body).decode()
+        assert [mark for mark in _MARKS if f"marked-{mark}" not in sent] == []
+
+    def test_the_same_request_has_the_same_digest(self, provider: Provider) -> None:
+        """Years later, too: no time, no random id, nothing of this process."""
+        assert digest(prepared(provider)) == digest(prepared(provider))
+
+    def test_another_request_has_another_digest(self, provider: Provider) -> None:
+        """The model, the system text, the tools and each message are part of it."""
+        shorter = (*CONVERSATION[:-1], user("marked-otherwise"))
+        others = [
+            prepared(provider, model="other"),
+            prepared(provider, system="Otherwise."),
+            prepared(provider, tools=()),
+            prepared(provider, max_tokens=201),
+            prepared(provider, shorter),
+        ]
+        digests = [digest(payload) for payload in (prepared(provider), *others)]
+        assert len(set(digests)) == len(digests)
+
+    def test_a_growing_conversation_is_mapped_as_a_whole_one(self, provider: Provider) -> None:
+        """The memo of a run saves work and changes nothing, nor does another run's."""
+        memo, elsewhere, other = Memo(), Memo(), (user("Another run."),)
+        others = {digest(prepared(provider, other, elsewhere))}
+        for length in (1, 3, 5):
+            messages = CONVERSATION[:length]
+            grown = digest(prepared(provider, messages, memo))
+            assert grown == digest(prepared(provider, messages))
+            others.add(digest(prepared(provider, other, elsewhere)))
+            assert len(others) == 1
+            assert grown not in others
+
+    def test_mapping_changes_none_of_its_arguments(self, provider: Provider) -> None:
+        """What a run holds is what it has recorded."""
+        messages = [*CONVERSATION]
+        before = [message.canonical() for message in messages]
+        prepared(provider, messages)
+        assert [message.canonical() for message in messages] == before
+
+    async def test_a_reply_is_complete(self, provider: Provider) -> None:
+        """Its pieces, if it streams any, are its text, and none comes later."""
+        pieces: list[Delta] = []
+        answer = await self._generated(provider, pieces.append)
+        assert isinstance(answer, ModelReply), answer
+        assert ModelReply.read(answer.canonical()) == answer
+        texts = [block.text for block in answer.blocks if isinstance(block, TextBlock)]
+        streamed = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+        assert streamed in ("", "".join(texts))
+        calls = [block for block in answer.blocks if isinstance(block, ToolUseBlock)]
+        assert not calls or answer.stop == "tool_use"
+        assert texts or calls, "the reply is empty"
+        count = len(pieces)
+        await asyncio.sleep(0)
+        assert len(pieces) == count
+
+    async def test_runs_share_it(self, provider: Provider) -> None:
+        """Requests of several runs are answered at the same time."""
+        answers = await asyncio.gather(*(self._generated(provider) for _ in range(3)))
+        assert [type(answer) for answer in answers] == [ModelReply] * 3
+
+    async def test_a_failure_is_a_value(self, unreachable: Provider) -> None:
+        """It says what happened. An exception would end the run without a reason."""
+        answer = await self._generated(unreachable)
+        assert isinstance(answer, ModelFailure), answer
+        assert answer.message.strip()
+        await unreachable.aclose()
+
+    async def test_a_cancelled_request_ends(self, provider: Provider) -> None:
+        """And the next one is answered."""
+        payload = prepared(provider, CONVERSATION[:1])
+        task = asyncio.ensure_future(provider.generate(payload, lambda _: None))
+        await asyncio.sleep(0)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=self.patience_s)
+        assert done, "the request goes on after it was cancelled"
+        assert isinstance(await self._generated(provider), ModelReply)
+
+    async def test_closing_twice_is_closing_once(self, provider: Provider) -> None:
+        """Also where nothing was ever sent."""
+        await provider.aclose()
+        await provider.aclose()
+
+    async def _generated(
+        self, provider: Provider, on_delta: Callable[[Delta], None] = lambda _: None
+    ) -> ModelReply | ModelFailure:
+        payload = prepared(provider, CONVERSATION[:1])
+        async with asyncio.timeout(self.patience_s):
+            return await provider.generate(payload, on_delta)

@@ -1,0 +1,217 @@
+"""Every provider of ours behaves as the port says, and the suite notices those that do not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import pytest
+from provider_kit import KEY, PROVIDERS, QUICK
+from strict_rules import Protocol
+from strict_server import Says, StrictServer
+
+from artificer.contracts.definition import ModelRequest
+from artificer.ports import Memo, Payload, Provider
+from artificer.providers.chain import ProviderChain
+from artificer.providers.recorded import RecordedProvider
+from artificer.providers.scripted import ScriptedProvider, say
+from artificer.testing.provider_suite import CONVERSATION, ProviderSuite, digest, prepared
+from artificer.values.blocks import Message, TextBlock
+from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta
+from suite_faults import faults
+
+pytestmark = pytest.mark.req("suite-provider")
+
+GONE = ModelFailure(code="unavailable", message="Nobody is there.")
+
+
+def good(_: object = None) -> ScriptedProvider:
+    return ScriptedProvider(lambda body: "Hello.")
+
+
+def gone() -> ScriptedProvider:
+    return ScriptedProvider(lambda body: GONE)
+
+
+class TestWires(ProviderSuite):
+    """The three wire formats, with the official SDKs, against a strict server."""
+
+    @pytest.fixture(params=["chat", "messages", "responses"])
+    def protocol(self, request: pytest.FixtureRequest) -> Protocol:
+        found: Protocol = request.param
+        return found
+
+    @pytest.fixture
+    async def provider(self, protocol: Protocol) -> AsyncIterator[Provider]:
+        async with StrictServer(answer=lambda body: Says("Hello.")) as server:
+            provider = PROVIDERS[protocol](base_url=server.url, api_key=KEY, limits=QUICK)
+            yield provider
+            await provider.aclose()
+
+    @pytest.fixture
+    def unreachable(self, protocol: Protocol) -> Provider:
+        return PROVIDERS[protocol](base_url="http://127.0.0.1:1", api_key=KEY, limits=QUICK)
+
+
+class TestScripted(ProviderSuite):
+    @pytest.fixture
+    def provider(self) -> Provider:
+        return good()
+
+    @pytest.fixture
+    def unreachable(self) -> Provider:
+        return gone()
+
+
+class TestRecorded(ProviderSuite):
+    @pytest.fixture
+    def provider(self) -> Provider:
+        asked = digest(prepared(good(), CONVERSATION[:1]))
+        return RecordedProvider(good(), {asked: say("Hello.")})
+
+    @pytest.fixture
+    def unreachable(self) -> Provider:
+        return RecordedProvider(good(), {})
+
+
+class TestChain(ProviderSuite):
+    @pytest.fixture
+    def provider(self) -> Provider:
+        return ProviderChain([good(), gone()])
+
+    @pytest.fixture
+    def unreachable(self) -> Provider:
+        return ProviderChain([gone(), good()])
+
+
+class Slashed(ScriptedProvider):
+    @property
+    def name(self) -> str:
+        return "my/models"
+
+
+class Timed(ScriptedProvider):
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        payload = super().prepare(request, messages, memo)
+        return Payload({**payload.fields, "at": time.time_ns()}, payload.key, payload.items)
+
+
+class Forgetful(ScriptedProvider):
+    """It drops the system text."""
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        return super().prepare(request.replace(system=""), messages, memo)
+
+
+class Short(ScriptedProvider):
+    """It sends the last messages only."""
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        return super().prepare(request, messages[-2:], memo)
+
+
+class OneModel(ScriptedProvider):
+    """It sends the same model's name whatever is asked for."""
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        return super().prepare(request.replace(model="m"), messages, memo)
+
+
+class OneMemo(ScriptedProvider):
+    """It shares one memory between all runs, and believes it."""
+
+    def __init__(self, script: Any) -> None:
+        super().__init__(script)
+        self.items: list[Any] = []
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        payload = super().prepare(request, messages, Memo())
+        self.items += payload.items[len(self.items) :]
+        return Payload(payload.fields, payload.key, [*self.items])
+
+
+class Changing(ScriptedProvider):
+    """It drops messages from the list of the run itself."""
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        payload = super().prepare(request, messages, memo)
+        if isinstance(messages, list):
+            messages.clear()
+        return payload
+
+
+class Raising(ScriptedProvider):
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        raise ConnectionError("refused")
+
+
+class Babbling(ScriptedProvider):
+    """It streams something else than it replies."""
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        on_delta(TextDelta(text="Good morn"))
+        return say("Good evening.")
+
+
+class Late(ScriptedProvider):
+    """It streams on after it has replied."""
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        asyncio.get_running_loop().call_soon(on_delta, TextDelta(text="Hello."))
+        return say("Hello.")
+
+
+class Empty(ScriptedProvider):
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        return ModelReply(blocks=(TextBlock(text=""),)[:0], stop="end_turn")
+
+
+class Deaf(ScriptedProvider):
+    """It goes on after it was cancelled."""
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        for _ in range(100):
+            try:
+                await asyncio.sleep(0.02)
+            except asyncio.CancelledError:
+                continue
+        return say("Hello.")
+
+
+class ClosedOnce(ScriptedProvider):
+    closed = False
+
+    async def aclose(self) -> None:
+        assert not self.closed
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("wrong", "noticed_by"),
+    [
+        (Slashed, "test_its_name_is_the_word_before_the_slash"),
+        (Timed, "test_the_same_request_has_the_same_digest"),
+        (Forgetful, "test_nothing_of_a_conversation_is_lost"),
+        (Short, "test_nothing_of_a_conversation_is_lost"),
+        (OneModel, "test_another_request_has_another_digest"),
+        (OneMemo, "test_a_growing_conversation_is_mapped_as_a_whole_one"),
+        (Changing, "test_mapping_changes_none_of_its_arguments"),
+        (Babbling, "test_a_reply_is_complete"),
+        (Late, "test_a_reply_is_complete"),
+        (Empty, "test_a_reply_is_complete"),
+        (Deaf, "test_a_cancelled_request_ends"),
+        (ClosedOnce, "test_closing_twice_is_closing_once"),
+    ],
+)
+async def test_a_wrong_provider_is_noticed(wrong: Any, noticed_by: str) -> None:
+    found = await faults(
+        ProviderSuite, provider=lambda: wrong(lambda body: "Hello."), unreachable=gone
+    )
+    assert noticed_by in found
+
+
+async def test_one_that_raises_is_noticed() -> None:
+    found = await faults(ProviderSuite, provider=good, unreachable=lambda: Raising([]))
+    assert found == {"test_a_failure_is_a_value"}

@@ -1,0 +1,78 @@
+"""Every clock of ours behaves as the port says, and the suite notices those that do not."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from artificer.ports import Clock
+from artificer.system import SystemClock
+from artificer.testing.clock_suite import ClockSuite
+from artificer.testing.rig import SteppingClock
+from suite_faults import faults
+
+pytestmark = pytest.mark.req("suite-clock")
+
+
+class TestSystemClock(ClockSuite):
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return SystemClock()
+
+
+class TestSteppingClock(ClockSuite):
+    @pytest.fixture(params=[1, 1000])
+    def clock(self, request: pytest.FixtureRequest) -> Clock:
+        return SteppingClock(step=request.param)
+
+
+class Seconds(SystemClock):
+    def now(self) -> int:
+        return super().now() // 1000
+
+
+class Fractions(SystemClock):
+    def now(self) -> Any:
+        return time.time() * 1000
+
+
+class Backwards(SteppingClock):
+    def __init__(self) -> None:
+        super().__init__(step=-1)
+
+
+class Same(SystemClock):
+    def new_run_id(self) -> str:
+        return "run"
+
+
+class Paths(SystemClock):
+    def new_run_id(self) -> str:
+        return "../" + super().new_run_id()
+
+
+class Unsorted(SystemClock):
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = 10**6
+
+    def new_run_id(self) -> str:
+        self.left -= 1
+        return f"run-{self.left}"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "noticed_by"),
+    [
+        (Seconds, "test_the_time_is_whole_milliseconds_since_1970"),
+        (Fractions, "test_the_time_is_whole_milliseconds_since_1970"),
+        (Backwards, "test_time_never_goes_back"),
+        (Same, "test_every_run_id_is_new"),
+        (Paths, "test_run_ids_are_plain_words"),
+        (Unsorted, "test_run_ids_sort_by_time"),
+    ],
+)
+async def test_a_wrong_clock_is_noticed(wrong: Any, noticed_by: str) -> None:
+    assert noticed_by in await faults(ClockSuite, clock=wrong)
