@@ -144,7 +144,7 @@ class ProviderSuite:
             assert grown not in others
 
     def test_mapping_changes_none_of_its_arguments(self, provider: Provider) -> None:
-        """What a run holds is what it has recorded."""
+        """A run holds what it has recorded, and nothing else."""
         messages = [*CONVERSATION]
         before = [message.canonical() for message in messages]
         prepared(provider, messages)
