@@ -72,6 +72,8 @@ class TestPreviews:
         assert table.grid is not None and len(table.grid.rows) == 500 and table.cut
         wide = preview(block("x.csv", "text/csv"), b",".join([b"1"] * 1_000), {})
         assert wide.grid is not None and len(wide.grid.columns) == 30
+        commas = preview(block("x.csv", "text/csv"), b"," * 30_000_000, {})
+        assert commas.grid is not None and commas.cut
         text = preview(block("x.txt", "text/plain"), b"x" * 300_000, {})
         assert text.text is not None and len(text.text) == 100_000 and text.cut
         field = preview(block("x.csv", "text/csv"), b'a\n"' + b"x" * 200_000, {})

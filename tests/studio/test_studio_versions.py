@@ -9,6 +9,7 @@ from studio_kit import Studio
 
 from artificer import Agent
 from artificer.core.signals import FollowUp
+from artificer.errors import TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.studio.versions import chosen_version, read_version, versions
 from artificer.values.model import ModelFailure
@@ -118,6 +119,37 @@ async def test_a_record_leads_to_the_version_that_it_made(
     assert "It withdrew <a " in (await client.get(f"/runs/r/records/{gone.seq}")).text
     for kind in ("chart:people", "file:notes/a.md", "checklist:todo"):
         assert (await client.get(f"/runs/r/sources/{kind}")).status_code == 200
+
+
+async def test_versions_outlive_a_damaged_report(served: Studio) -> None:
+    await revised(served.world)
+    history = await served.world.archive.history("r")
+
+    def read(digest: str) -> bytes:
+        raise TamperedError(f"{digest} is damaged.")
+
+    found = versions(history.lines, read)
+    assert [version.status for version in found.reports] == ["completed", "completed"]
+    assert found.reports[1].cause.by == "Ada" and len(found.of("table:cities")) == 2
+
+
+async def test_a_chart_of_hostile_words_is_text_in_the_page(
+    served: Studio, client: httpx.AsyncClient
+) -> None:
+    words = f"</title></svg><script>alert(1)</script><img src=x onerror=alert(2)>{EVIL}"
+    series = [{"name": n, "values": [1, 2]} for n in (words[:60], "b")]
+    fields = {"id": "c", "title": words[:80], "labels": [words, "x"], "series": series}
+    first = call("create_bar_chart", **fields, unit="<b>")
+    second = call("create_bar_chart", **fields, unit="<i>", replace=True)
+    text = "{{artifact:chart:c}}"
+    agent = Agent(ScriptedProvider([reply(first), say(text), reply(second), say(text)]))
+    run = await served.world.run("Go.", agent, run_id="r")
+    assert run.status == "completed", run.state.findings
+    await served.world.send("r", FollowUp(by=words, text=words))
+    await served.world.resume("r", agent)
+    for path in ("artifacts/chart:c", "artifacts/chart:c/changes", "artifacts", "records/10"):
+        shown = (await client.get(f"/runs/r/{path}")).text
+        assert "<script>alert" not in shown and "<img src=x" not in shown
 
 
 async def test_a_run_without_a_report_says_so(served: Studio, client: httpx.AsyncClient) -> None:

@@ -28,6 +28,9 @@ MAX_SHOWN = 100_000
 MAX_CSV_ROWS, MAX_CSV_COLUMNS, MAX_CSV_CELL = 500, 30, 500
 """Rows, columns and characters of a cell that are shown."""
 
+MAX_CSV_TEXT = 1_000_000
+"""Characters of a table that are read."""
+
 MAX_PICTURE = 20_000_000
 """Bytes of an image that is shown."""
 
@@ -105,6 +108,7 @@ def _language(name: str) -> str:
 
 
 def _table(text: str, query: Mapping[str, str]) -> FilePreview:
+    is_cut, text = len(text) > MAX_CSV_TEXT, text[:MAX_CSV_TEXT]
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
     try:
         read = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -118,7 +122,7 @@ def _table(text: str, query: Mapping[str, str]) -> FilePreview:
     names = tuple(heads) + ("",) * (width - len(heads))
     cells = tuple(tuple(row) + (None,) * (width - len(row)) for row in body[:MAX_CSV_ROWS])
     grid = Grid(names, cells)
-    is_cut = len(body) > MAX_CSV_ROWS or any(len(row) > MAX_CSV_COLUMNS for row in rows)
+    is_cut = is_cut or len(body) > MAX_CSV_ROWS or any(len(row) > MAX_CSV_COLUMNS for row in rows)
     cut = f"Only {MAX_CSV_ROWS} rows and {MAX_CSV_COLUMNS} columns are shown." if is_cut else ""
     return FilePreview(grid=sorted_grid(grid, choice_of(query, width), {}), cut=cut)
 

@@ -11,7 +11,7 @@ from artificer.artifacts.ref import ArtifactRef
 from artificer.core import events as ev
 from artificer.core.intents import Generate
 from artificer.core.record import EventLine, Line
-from artificer.errors import NotFoundError
+from artificer.errors import ArtificerError, NotFoundError
 from artificer.run_artifact import RunArtifact
 from artificer.runs import History
 from artificer.values.base import Digest
@@ -202,8 +202,18 @@ class _Fold:
             self._cause = VersionCause("a reply that was sent back", request, "", seq)
 
     def _finished(self, seq: int, event: ev.RunFinished) -> None:
-        delivered = Deliverable.read(self._read(event.deliverable))
+        self._delivered(seq, event)
+        self._over = True
+        self._next()
+
+    def _delivered(self, seq: int, event: ev.RunFinished) -> None:
         last = self.reports[-1] if self.reports else None
+        try:
+            delivered = Deliverable.read(self._read(event.deliverable))
+        except ArtificerError:  # it is gone or damaged: the other versions can be shown
+            if last is not None and not last.status:
+                self.reports[-1] = last._replace(status=event.status)
+            return
         same_text = last is not None and last.narrative == delivered.narrative
         if last is not None and same_text and not last.status:
             self.reports[-1] = last._replace(
@@ -211,8 +221,6 @@ class _Fold:
             )
         elif last is None or not same_text or last.artifacts != delivered.artifacts:
             self._report(seq, event.at, delivered.narrative, delivered.artifacts, event.status)
-        self._over = True
-        self._next()
 
     def _report(
         self, seq: int, at: int, narrative: str, artifacts: tuple[ArtifactRef, ...], status: str
