@@ -27,6 +27,7 @@ print(*sorted(sys.modules))
 
 UNUSED = {
     *("pydantic", "pydantic_core", "markdown_it", "importlib.metadata", "anthropic", "openai"),
+    "tomllib",
     *("httpx", "mcp", "opentelemetry", "cedarpy", "jinja2", "nh3", "tinycss2", "xml.parsers.expat"),
     *("artificer.manifests", "artificer.render", "artificer.report", "artificer.runtime.builds"),
     *("artificer.backends.browser.executor", "artificer.backends.command"),
@@ -50,14 +51,41 @@ ARTIFACTS = {
 def test_a_short_program_imports_only_what_its_run_uses(
     fields: str, unused: set[str], tmp_path: Path
 ) -> None:
-    environment = {**os.environ, "ARTIFICER_HOME": str(tmp_path / "home")}
+    assert set(output_of(PROGRAM.replace("{fields}", fields), tmp_path).split()) & unused == set()
+
+
+DATACLASSES = """
+print("--", *sorted(
+    f"{kind.__module__}.{kind.__name__}"
+    for name, module in sys.modules.items() if name.startswith("artificer")
+    for kind in vars(module).values()
+    if isinstance(kind, type) and kind.__module__ == name and "__dataclass_fields__" in vars(kind)
+))
+"""
+COPIED = {
+    "artificer.agent.Agent",
+    "artificer.agent_definition.AgentDefinition",
+    "artificer.backends.function.decorator.FunctionTool",
+}
+"""What people copy with `dataclasses.replace`, and what is called like a function."""
+
+
+@pytest.mark.req("program-structs")
+def test_a_short_program_makes_few_dataclasses(tmp_path: Path) -> None:
+    made = output_of(PROGRAM.replace("{fields}", "") + DATACLASSES, tmp_path).rpartition("--")[2]
+    assert set(made.split()) == COPIED
+
+
+def output_of(program: str, folder: Path) -> str:
+    """What a program prints, in a process of its own and with a home in the folder."""
+    environment = {**os.environ, "ARTIFICER_HOME": str(folder / "home")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("{fields}", fields)],
-        cwd=tmp_path,
+        [sys.executable, "-c", program],
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert set(done.stdout.split()) & unused == set()
+    return done.stdout

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Generic, Literal, TypedDict, get_args
 
+from msgspec import Struct
+
 from artificer.backends.function.decorator import FunctionTool
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import AGENT_ORIGIN, HANDOFF_ORIGIN, ToolDefinition
@@ -24,8 +26,7 @@ AgentKind = Literal["chat", "deliver"]
 """A ``chat`` ends in a text or in JSON, a ``deliver`` run in a report with its artifacts."""
 
 
-@dataclass(frozen=True)
-class AgentTool:
+class AgentTool(Struct, frozen=True):
     """An agent that a model may call as a tool: each call is a run of that agent.
 
     Either its text is the result of the call, or it takes the conversation over: a handoff.

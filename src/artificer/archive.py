@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, Unpack
+
+from msgspec import Struct, field
 
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
@@ -46,14 +47,13 @@ def is_of_build(run: str, runs: Collection[str]) -> bool:
     return "." in run and run.rpartition(".")[0] in runs
 
 
-@dataclass(frozen=True, eq=False)
-class Archive:
+class Archive(Struct, frozen=True, eq=False, dict=True):
     """One project's journal and blobs, read: nothing here asks a model, runs a tool or writes."""
 
     config: Config
     _storage: Storage
     _clock: Clock = field(default_factory=SystemClock)
-    _providers: Mapping[str, Provider] = field(default_factory=dict)
+    _providers: Mapping[str, Provider] = {}
     _shared_lister: RunLister | None = None
 
     @classmethod

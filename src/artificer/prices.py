@@ -12,11 +12,12 @@ starts with, so its cost stays what it was when the table changes.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import rtoml
 
 from artificer.core.price import Price
 from artificer.money import PriceConfig, TierConfig
@@ -38,7 +39,7 @@ class PriceRow(PriceConfig):
 
 def table() -> tuple[PriceRow, ...]:
     """Return all rows."""
-    return tuple(_rows().values())
+    return tuple(map(_row, _rows().values()))
 
 
 def priced_models() -> list[str]:
@@ -49,7 +50,8 @@ def priced_models() -> list[str]:
 def row_of(model: str) -> PriceRow | None:
     """Return the row of a ``provider/model``, or of the model that it is a dated snapshot of."""
     name = model.replace("openai-chat/", "openai/", 1)
-    return _rows().get(name) or _rows().get(_SNAPSHOT.sub("", name))
+    row = _rows().get(name) or _rows().get(_SNAPSHOT.sub("", name))
+    return None if row is None else _row(row)
 
 
 def price_of(model: str) -> Price | None:
@@ -59,10 +61,9 @@ def price_of(model: str) -> Price | None:
 
 
 @lru_cache(maxsize=1)
-def _rows() -> Mapping[str, PriceRow]:
+def _rows() -> Mapping[str, dict[str, Any]]:
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    rows = (_row(row) for row in tomllib.loads(text)["row"])
-    return {row.model: row for row in rows}
+    return {row["model"]: row for row in rtoml.loads(text)["row"]}
 
 
 def _row(row: dict[str, Any]) -> PriceRow:

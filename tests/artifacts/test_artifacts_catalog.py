@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from artifact_builders import MINIMAL, TOOLS, pointers, problems, ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from artificer.artifacts import catalog
 from artificer.artifacts.chart import BarChart, PieChart

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from artificer.core import events as ev
 from artificer.core.kinds import KINDS
@@ -495,7 +496,7 @@ class TestTimeouts:
         rig.tools.add("stuck", stuck, timeout_ms=20)
         script = [reply(call("stuck"), call("echo", x=1)), say(".")]
         engine = rig.engine(ScriptedProvider(script))
-        engine.performer = replace(engine.performer, grace_s=0.01)
+        engine.performer = structs.replace(engine.performer, grace_s=0.01)
         state = await engine.start("run", rig.spec())
         assert ended.is_set()
         assert statuses(state) == ["timeout", "ok"]

@@ -7,7 +7,7 @@ provider and every grammar converter takes them, and closed against unknown memb
 from __future__ import annotations
 
 from inspect import cleandoc
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from msgspec import NODEFAULT, structs
 
@@ -30,7 +30,6 @@ def in_schema(schema: JsonObject) -> Meta:
 
 def schema_of(kind: type[Value]) -> dict[str, Any]:
     """The JSON Schema of a type, with everything it refers to in its place."""
-    hints = get_type_hints(kind, include_extras=True)
     fields = structs.fields(kind)
     required = [
         field.name
@@ -39,7 +38,7 @@ def schema_of(kind: type[Value]) -> dict[str, Any]:
     ]
     return {
         "type": "object",
-        "properties": {field.name: _schema(hints[field.name]) for field in fields},
+        "properties": {field.name: _schema(field.type) for field in fields},
         **({"required": required} if required else {}),
         "additionalProperties": False,
     }

@@ -12,7 +12,6 @@ every other text: a request asks it to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from msgspec import Struct
@@ -108,8 +107,7 @@ def why_rejected(choice: Choice, *, may_withdraw: bool) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class _Text:
+class _Text(Struct, frozen=True, dict=True):
     """A text and its citations: subjects as spelled, by their lower-case form."""
 
     text: str

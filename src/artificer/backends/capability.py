@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from artificer.backends.context import ExecutorContext
 from artificer.ports import Executor
@@ -12,8 +13,7 @@ from artificer.ports import Executor
 Granted = TypeVar("Granted")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Capability(Generic[Granted]):
+class Capability(Struct, Generic[Granted], frozen=True, kw_only=True):
     """Makes the executors of what a run is granted: functions, a folder, workspaces, artifacts."""
 
     executors: Callable[[Granted, ExecutorContext], Iterable[Executor]]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 from artificer.backends.sandbox.grants import Grants
 from artificer.ports import BlobStore, Executor, RunReader, Versions
@@ -25,8 +26,7 @@ class ToolServers(Protocol):
         """Return executors for the tools that manifests name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExecutorContext:
+class ExecutorContext(Struct, frozen=True, kw_only=True):
     """The parts of a world that executors are made with.
 
     ``blobs`` keeps bytes as they are, ``clean_blobs`` without the secrets of this process's

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct
 
 from artificer.artifacts.dependencies import closure
 from artificer.builds.attempts import Attempts
@@ -24,12 +25,11 @@ from artificer.values.canon import canonical, digest_of
 Open = TypeVar("Open", bound=OpenJob)
 
 
-@dataclass
-class Transition:
+class Transition(Struct):
     """Collects the effects of a fact. ``state`` is replaced, never changed."""
 
     state: BuildState
-    jobs: list[Job] = field(default_factory=list)
+    jobs: list[Job] = []
 
     def update(self, **changes: object) -> None:
         """Replace members of the state."""

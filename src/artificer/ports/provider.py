@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct, structs
@@ -15,19 +14,18 @@ from artificer.values.blocks import AttachedBlock, Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
 
-@dataclass
-class Memo:
+class Memo(Struct):
     """A run's memory of how its messages look on the wire, so that each is mapped once.
 
     Mapping the whole conversation again at every turn would cost a quadratic sum.
     """
 
     _request: ModelRequest | None = None
-    _fields: JsonObject = field(default_factory=dict)
+    _fields: JsonObject = {}
     _key: object = None
     _known: int = 0
     _last: Message | None = None
-    _items: list[JsonObject] = field(default_factory=list)
+    _items: list[JsonObject] = []
 
     def fields(
         self, request: ModelRequest, build: Callable[[ModelRequest], JsonObject]

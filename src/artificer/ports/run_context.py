@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 D = TypeVar("D", covariant=True)
 
@@ -17,8 +18,7 @@ def _no_report(message: str, done: int | None, total: int | None) -> None:
     """Ignore the progress."""
 
 
-@dataclass(frozen=True)
-class RunContext(Generic[D]):
+class RunContext(Struct, Generic[D], frozen=True):
     """The context in which a run calls a function of the program.
 
     >>> @artificer.tool(effect="keyed")
@@ -38,7 +38,7 @@ class RunContext(Generic[D]):
     call_id: str = ""
     key: str = ""
     tool: str = ""
-    _report: ProgressReport = field(default=_no_report, repr=False)
+    _report: ProgressReport = _no_report
 
     @property
     def logger(self) -> logging.LoggerAdapter[Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import ClassVar
+
+from msgspec import Struct
 
 from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.strict_dialect import StrictDialect
@@ -18,8 +19,7 @@ RETURNS_REASONING = "reasoning"
 """The wire feature of a dialect that hands reasoning back to the server."""
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """The settings common to all protocols.
 
     ``provider`` tags the reasoning blocks. ``strict`` is the server's strict mode, or None.
@@ -34,7 +34,7 @@ class Dialect:
     strict: StrictDialect | None = None
     caches: bool = False
     formats: bool = False
-    extra: JsonObject = field(default_factory=dict)
+    extra: JsonObject = {}
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -51,8 +51,7 @@ class Dialect:
         return f"{self.provider}/{self.wire}"
 
 
-@dataclass(frozen=True)
-class ChatDialect(Dialect):
+class ChatDialect(Dialect, frozen=True):
     """The differences between servers that speak Chat Completions.
 
     ``returns_reasoning`` sends reasoning back to the server that wrote it, in the member in which
@@ -123,8 +122,7 @@ def foreign_dialect(name: str, features: Iterable[str]) -> ChatDialect:
     return ChatDialect(name, quirks=tuple(quirks), **members)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class MessagesDialect(Dialect):
+class MessagesDialect(Dialect, frozen=True):
     """The differences between servers that speak Messages.
 
     A server that ``limits_images`` refuses large ones, as Anthropic does.
@@ -139,8 +137,7 @@ class MessagesDialect(Dialect):
         return _names(seed=settings.seed is not None)
 
 
-@dataclass(frozen=True)
-class ResponsesDialect(Dialect):
+class ResponsesDialect(Dialect, frozen=True):
     """The differences between servers that speak Responses."""
 
     wire = "responses"

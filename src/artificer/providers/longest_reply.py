@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 
+import rtoml
 from msgspec import Struct
 
 from artificer import providers
@@ -38,5 +38,5 @@ def begins(name: str, prefix: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _table() -> _Table:
-    data = tomllib.loads(packaged(providers, "longest_reply.toml"))
+    data = rtoml.loads(packaged(providers, "longest_reply.toml"))
     return _Table(data["providers"], data["models"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+import rtoml
 from msgspec import Struct, convert
 
 from artificer import providers
@@ -53,7 +53,7 @@ def _completed(address: str, path: str) -> str:
 @lru_cache(maxsize=1)
 def profiles() -> Mapping[str, Profile]:
     """Return all profiles by name."""
-    data = tomllib.loads(packaged(providers, "profiles.toml"))
+    data = rtoml.loads(packaged(providers, "profiles.toml"))
     return {name: convert(entry, Profile) for name, entry in data.items()}
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from artificer.core.budget import max_price
 from artificer.core.price import Price
@@ -39,8 +38,7 @@ class RequestSize(Struct, frozen=True, gc=False):
     reply: int
 
 
-@dataclass
-class UnderWay:
+class UnderWay(Struct):
     """The requests of this process that have reserved something.
 
     They reserve more than they will need. A request of a build or of a tree of runs that they leave
@@ -61,8 +59,7 @@ class UnderWay:
         self._ended = asyncio.Event()
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True, weakref=True):
     """An account of the budget with its limit: a day of the world, a ``build`` or a ``tree``.
 
     A ``tree`` is a run with its children, and theirs: its id.
@@ -198,8 +195,7 @@ class Charges(Struct, frozen=True, gc=False):
 NO_CHARGES = Charges()
 
 
-@dataclass(frozen=True)
-class Budgets:
+class Budgets(Struct, frozen=True):
     """All accounts that a request is charged to. Each of them has to hold it."""
 
     budget: Budget | None = None

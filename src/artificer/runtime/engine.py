@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from artificer.core import events as ev
 from artificer.core.facts import Judges
@@ -32,8 +33,7 @@ _TAKEN_OVER = "The run was taken over from {}, where the call may still be under
 _NOT_KNOWN = "The run's former owner is not known to be dead: the call may still be under way."
 
 
-@dataclass
-class Engine:
+class Engine(Struct):
     """Executes runs of one provider and one set of tools.
 
     Cancelling the task that executes a run ends all its work and leaves the run resumable;
@@ -47,7 +47,7 @@ class Engine:
     judges: Judges = field(default_factory=Judges)
     snapshots: Snapshots | None = None
     owner: LocalOwner = field(default_factory=LocalOwner)
-    _loops: dict[str, RunLoop] = field(default_factory=dict)
+    _loops: dict[str, RunLoop] = {}
 
     async def start(self, run: str, spec: RunSpec, blobs: Sequence[bytes] = ()) -> RunState:
         """Start a run and execute it until it is idle: finished, stalled, paused, or waiting.

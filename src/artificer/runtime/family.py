@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.events import PromptReceived, RunForked
@@ -18,8 +19,7 @@ from artificer.runtime.perform import idempotency_key
 from artificer.values.model import Usage
 
 
-@dataclass(frozen=True)
-class ChildNode:
+class ChildNode(Struct, frozen=True):
     """The run of an agent that another run's model called.
 
     ``tool`` is the name it was called by, ``depth`` 1 for a child and 2 for a child's child.

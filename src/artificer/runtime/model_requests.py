@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -63,8 +62,7 @@ class RequestResult(Struct, frozen=True, gc=False):
         )
 
 
-@dataclass(frozen=True)
-class ModelRequests:
+class ModelRequests(Struct, frozen=True):
     """Performs the intents that make a request. Its ``budgets`` have to allow it.
 
     Attachments are read from ``blobs`` when a request is sent.

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 import orjson
-from msgspec import structs
+from msgspec import Struct, structs
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Intent
@@ -55,8 +54,7 @@ from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
 
 
-@dataclass(frozen=True)
-class Performer:
+class Performer(Struct, frozen=True):
     """Performs intents: with one provider, the tools, an approver and a clock.
 
     Without an approver, a call that the policy asks about waits for a signal. ``grace_s`` is how

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, Self, TypeVar
+
+from msgspec import Struct
 
 from artificer.core.record import Line
 from artificer.core.state import RunState
@@ -145,8 +146,7 @@ class StreamedRun(Protocol):
 R = TypeVar("R", bound=StreamedRun)
 
 
-@dataclass(eq=False)
-class RunStream(Generic[R]):
+class RunStream(Struct, Generic[R], eq=False, dict=True):
     """The events of a run that is driven here, as they happen.
 
     >>> async with agent.stream("Why is the sky blue?") as stream:

@@ -18,7 +18,6 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Generic,
     Self,
     TypeVar,
@@ -112,8 +111,8 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
     No value refers to itself, so the garbage collector need not look at any.
     """
 
-    tag_is_content: ClassVar[bool] = False
-    """Whether the identity holds the tag, too."""
+    tag_is_content = False
+    """Whether the identity holds the tag, too. An annotation would be read for every class."""
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
@@ -267,14 +266,16 @@ def _set_fields(value: Struct) -> Iterator[str]:
 
 def _listed(value: Any) -> Any:
     """The value with lists in the place of tuples."""
-    if isinstance(value, dict):
+    if value.__class__ is dict:
         members = value.items()
-        return {name: _listed(m) if isinstance(m, _NESTED) else m for name, m in members}
-    return [_listed(item) for item in value] if isinstance(value, _LISTS) else value
+        return {name: _listed(m) if m.__class__ in _NESTED else m for name, m in members}
+    if value.__class__ in _NESTED:
+        return [_listed(item) if item.__class__ in _NESTED else item for item in value]
+    return value
 
 
-_LISTS = (list, tuple)
-_NESTED = (dict, list, tuple)
+_NESTED = frozenset({dict, list, tuple})
+"""The classes of nested values, as `msgspec.to_builtins` makes them."""
 
 
 class Problem(Value):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from artificer.backends.sandbox.grants import Grants
 from artificer.backends.sandbox.sandbox import choose, findings

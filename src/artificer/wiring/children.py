@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.agent_definition import AgentDefinition, AgentTool, ExecutedTool, Tool
 from artificer.artifacts.deliverable import Deliverable
@@ -48,8 +50,7 @@ def with_children(
             yield tool
 
 
-@dataclass(frozen=True)
-class ChildExecutor:
+class ChildExecutor(Struct, frozen=True):
     """Performs the calls of an agent that is a tool. The approver is that of the caller's run."""
 
     world: WorldResources
@@ -140,8 +141,7 @@ _STANDINGS: dict[str, IdleStanding] = {
 }
 
 
-@dataclass(frozen=True)
-class ConversationSoFar:
+class ConversationSoFar(Struct, frozen=True):
     """The conversation of a run whose model calls an agent, without the reply that does."""
 
     id: str

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.spec import RunSpec
@@ -17,8 +18,7 @@ from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 
 
-@dataclass(frozen=True)
-class Assembly:
+class Assembly(Struct, frozen=True):
     """A run that can start: its spec, the engine that executes it, and the blobs that it cites."""
 
     spec: RunSpec

@@ -7,8 +7,9 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from artificer.agent_definition import AgentDefinition
 from artificer.contracts.output import (
@@ -27,14 +28,13 @@ from artificer.values.base import Problem
 from artificer.values.text import clip
 
 
-@dataclass(eq=False)
-class OutputReader:
+class OutputReader(Struct, eq=False):
     """Reads the replies of one run, and keeps the value of the last one that was accepted."""
 
     kind: OutputType | None
     check: Callable[[Any], Any] | None
     is_json: bool
-    _accepted: dict[str, Any] = field(default_factory=dict)
+    _accepted: dict[str, Any] = {}
 
     async def problems(self, text: str) -> tuple[Problem, ...]:
         """Return the violations of a reply, none if it is accepted.

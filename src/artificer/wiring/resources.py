@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self, TypedDict, Unpack
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from artificer.agent_definition import ExecutedTool, shared_tools
 from artificer.backends.secrets.redaction import CleanBlobs, Redactor
@@ -41,8 +42,7 @@ class WorldParts(TypedDict, total=False):
     tools: Iterable[ExecutedTool]
 
 
-@dataclass(frozen=True)
-class CheckedParts:
+class CheckedParts(Struct, frozen=True):
     """The parts of a world, its own or those of the system."""
 
     clock: Clock

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from artificer import core
 from artificer.agent_definition import AgentDefinition
@@ -30,8 +31,7 @@ from artificer.wiring.replies import continuations_of, longest_reply_of, max_tok
 from artificer.wiring.settings import choices_of, settings_facts
 
 
-@dataclass(frozen=True)
-class ChosenModel:
+class ChosenModel(Struct, frozen=True):
     """The model of a run, with the settings, the limits and the policy that apply to it.
 
     ``fallbacks`` take over, in order, when it does not answer.
@@ -60,8 +60,7 @@ class ChosenModel:
         return f"{self.provider.name}/{self.name}"
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A run that is recorded, or copied from one that is: its id, its spec, its provider.
 
     ``build_tokens`` replaces the limit of what all runs of a build may use together.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from artificer.config import Config
@@ -29,7 +28,6 @@ from artificer.runtime.notifier import SignalNotifier
 from artificer.wiring.storage_kinds import opened
 
 
-@dataclass
 class OpenStorage:
     """An open `Storage`, with everything that this process needs to execute its runs.
 
@@ -37,16 +35,20 @@ class OpenStorage:
     is where the calls of tools that need a folder get it; None for a temporary one.
     """
 
-    storage: Storage
-    owner: LocalOwner = field(default_factory=LocalOwner)
-    """The owner of the runs of this process."""
-    locks: ProjectLocks | None = None
-    """The locks of the calls that are made here."""
-    evidence: Path | None = None
-    signals: SignalNotifier = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.signals = SignalNotifier(self.storage.signals)
+    def __init__(
+        self,
+        storage: Storage,
+        owner: LocalOwner | None = None,
+        locks: ProjectLocks | None = None,
+        evidence: Path | None = None,
+    ) -> None:
+        self.storage = storage
+        self.owner = owner or LocalOwner()
+        """The owner of the runs of this process."""
+        self.locks = locks
+        """The locks of the calls that are made here."""
+        self.evidence = evidence
+        self.signals = SignalNotifier(storage.signals)
 
     @property
     def journal(self) -> Journal:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.agent_definition import ExecutedTool
 from artificer.artifacts import catalog
@@ -33,8 +35,7 @@ _CAPABILITIES = {
 _manifests = on_call("artificer.wiring.folders:manifests")
 
 
-@dataclass(frozen=True)
-class ToolBox:
+class ToolBox(Struct, frozen=True):
     """Tools with the executors that perform them."""
 
     toolset: Toolset

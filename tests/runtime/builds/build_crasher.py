@@ -20,7 +20,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.storage import open_storage
+from artificer.wiring.storage import OpenStorage, open_storage
 from artificer.world import World
 from wrapped_journal import WrappedJournal
 
@@ -150,7 +149,8 @@ async def drive(folder: Path, points: Points) -> None:
     storage = await open_storage(config)
     journal = KillingJournal(storage.journal, points, folder)
     agent, decider = Agent(model=ScriptedProvider(answer), kind="chat"), Approving()
-    killing = replace(storage, storage=KillingStorage(storage.storage, journal))
+    stored = KillingStorage(storage.storage, journal)
+    killing = OpenStorage(stored, storage.owner, storage.locks, storage.evidence)
     async with World(WorldResources(config, killing)) as world:
         if await storage.journal.read("b", limit=1):
             run = await world.resume("b", agent, decider=decider)

@@ -7,9 +7,10 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from artificer.backends.context import ExecutorContext
 from artificer.backends.function.argument import InvalidArgumentsError
@@ -171,8 +172,7 @@ def _leave(work: ThreadWork, call: Call) -> None:
 # --- what cannot be stopped ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Unstopped:
+class _Unstopped(Struct, frozen=True):
     """A coroutine or a thread that goes on after its call (ports.Outliving)."""
 
     call: Call

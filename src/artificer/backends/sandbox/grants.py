@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 SandboxMode = Literal["off", "auto", "required"]
 
 
-@dataclass(frozen=True)
-class Grants:
+class Grants(Struct, frozen=True):
     """The operator's grants to the programs of manifests, from ``[sandbox]``.
 
     ``writable`` and ``readable`` are relative to the folder that programs run in. ``kept`` stays

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from artificer.backends.secrets.forms import forms_of
 from artificer.contracts.schema import Schema
@@ -79,8 +80,7 @@ def _any_of(texts: tuple[str, ...]) -> Schema | None:
         return None
 
 
-@dataclass(frozen=True)
-class _Mixed:
+class _Mixed(Struct, frozen=True):
     """A value that encodings touch; ``core`` is a part that none does, and that all forms have."""
 
     core: str

@@ -12,9 +12,11 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from artificer.backends.sandbox.grants import Grants
 from artificer.errors import InvalidValueError, ManifestError, TamperedError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
 
@@ -62,12 +61,11 @@ class Applied(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass
-class _Branch:
+class _Branch(Struct):
     """The edits of one path, and of those below it, by their next segment."""
 
     here: tuple[int, Edit] | None = None
-    below: dict[str, _Branch] = field(default_factory=dict)
+    below: dict[str, _Branch] = {}
 
 
 def apply(fetch: Fetch, root: str, edits: Sequence[Edit]) -> Applied:
