@@ -8,8 +8,6 @@ because its wording may differ. Two turns that alternate are found as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
-from operator import floordiv
 from typing import NamedTuple
 
 from artificer.values.base import Digest, Value
@@ -44,7 +42,7 @@ class Repeats(Value):
     @property
     def times(self) -> int:
         """How often the last turn, or the last two in alternation, came in a row."""
-        return 1 + max(map(floordiv, self.same, count(1)), default=0)
+        return 1 + max([same // p for p, same in enumerate(self.same, 1)], default=0)
 
     def after(self, turn: Digest, limit: int) -> Repeats:
         """Count one more turn, with a note for the model from half of the limit on."""

@@ -283,7 +283,9 @@ class RunState(Value):
     def request(self) -> ModelRequest:
         """Return the request of the pending Generate, without the conversation."""
         spec = self.run_spec
-        settings = self.settings
+        settings = own = self.settings
+        if own.temperature is not None or own.max_tokens is not None:  # they have their own members
+            own = own.replace(temperature=None, max_tokens=None)
         return ModelRequest(
             model=spec.model,
             system=spec.system,
@@ -293,7 +295,7 @@ class RunState(Value):
             temperature=None if settings.temperature is None else float(settings.temperature),
             cache_key=spec.cache_key,
             response_format=spec.response_format,
-            settings=settings.replace(temperature=None, max_tokens=None),
+            settings=own,
         )
 
 

@@ -229,7 +229,9 @@ class _Machine:
         if isinstance(event, ReplyChecked) and self.state.run_spec.checked_by:
             self.report.replies_unchecked += 1
             return
-        data = data_for(self.state, intent, self._blobs)
-        fact, _ = establish(self.state, intent, event.at, self._judges._replace(sources=data))
+        judges = self._judges
+        if data := data_for(self.state, intent, self._blobs):
+            judges = judges._replace(sources=data)
+        fact, _ = establish(self.state, intent, event.at, judges)
         if fact != event:
             self.report.drift.append(f"{event.type} (intent {event.intent})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeGuard
 
 from artificer.core.context import summary_request
@@ -22,9 +23,9 @@ def asks(intent: Intent) -> TypeGuard[Generate | Compact]:
 
 def provider_of(provider: Provider, spec: RunSpec) -> Provider:
     """Return the provider of a run's present model."""
-    if isinstance(provider, Switching):
-        return provider.with_left(len(spec.fallbacks))
-    return provider
+    # Every request asks this, and `isinstance` with a protocol takes 20 µs in Python 3.11.
+    choose: Callable[[int], Provider] | None = getattr(provider, Switching.with_left.__name__, None)
+    return choose(len(spec.fallbacks)) if choose else provider
 
 
 class Requests:
