@@ -65,8 +65,9 @@ def test_sqlite_finds_what_we_find(text: str, query: str) -> None:
     if not terms:
         return
     with sqlite3.connect(":memory:") as db:
-        sqlite._make(db)
+        for table in sqlite._TABLES.values():
+            db.execute(table)
         sqlite._write(db, [IndexedText(1, "a", 1, 1, words)])
-        match = " AND ".join(map(sqlite._match, terms))
+        match = sqlite.match_of(terms)
         found = db.execute(sqlite._FIND, (match, 9, 0, None, None, 1)).fetchall()
     assert bool(found) == ours
