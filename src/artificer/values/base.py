@@ -265,17 +265,15 @@ def _set_fields(value: Struct) -> Iterator[str]:
 
 
 def _listed(value: Any) -> Any:
-    """The value with lists in the place of tuples."""
-    if value.__class__ is dict:
+    """A nested value with lists in the place of tuples."""
+    if isinstance(value, dict):
         members = value.items()
         return {name: _listed(m) if m.__class__ in _NESTED else m for name, m in members}
-    if value.__class__ in _NESTED:
-        return [_listed(item) if item.__class__ in _NESTED else item for item in value]
-    return value
+    return [_listed(item) if item.__class__ in _NESTED else item for item in value]
 
 
 _NESTED = frozenset({dict, list, tuple})
-"""The classes of nested values, as `msgspec.to_builtins` makes them."""
+"""The classes of nested values, as msgspec makes them."""
 
 
 class Problem(Value):
