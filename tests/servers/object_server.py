@@ -26,6 +26,7 @@ class ObjectServer:
     def __init__(self, program: str, folder: Path) -> None:
         self._command = [program, "server", "-dir", str(folder), "-ip", "127.0.0.1"]
         self._command += ["-ip.bind", "127.0.0.1", "-filer", "-s3", "-master.volumeSizeLimitMB=64"]
+        self._log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
         self._ports: dict[str, int] = {}
 
@@ -40,14 +41,15 @@ class ObjectServer:
             self._ports = dict(zip(PARTS, free_ports(len(PARTS)), strict=True))
             if self.start():
                 return
-        raise AssertionError("SeaweedFS does not start.")
+        raise AssertionError(f"SeaweedFS does not start: {self._log.read_text()[-2_000:]}")
 
     def start(self) -> bool:
         """Start it, and wait until it stores something; False when it could not be started."""
-        quiet = subprocess.DEVNULL
         options = [f"-{part}.port={port}" for part, port in self._ports.items()]
         command = [*self._command, *options]
-        self._process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        quiet, both = subprocess.DEVNULL, subprocess.STDOUT
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(command, stdin=quiet, stdout=log, stderr=both)
         give_up = time.monotonic() + SECONDS
         while time.monotonic() < give_up and self._process.poll() is None:
             with suppress(OSError):

@@ -309,9 +309,9 @@ class TestUsers:
     ) -> None:
         """The statements of docs/guides/postgresql.md, as they stand there."""
         await (await opened(url, tmp_path)).aclose()
-        address = Database.parse(url, "power", read_only=False)
-        with address.connect() as db:
-            for statement in guide_statements(address.schema):
+        database = Database.parse(url, "power", read_only=False)
+        with database.connect() as db:
+            for statement in guide_statements(database.schema):
                 db.execute(statement.encode())
         storage = await opened(url.replace("artificer@", "worker@"), tmp_path)
         await filled(storage)
@@ -327,9 +327,9 @@ class TestUsers:
     async def test_a_schema_that_holds_something_else_is_left_alone(
         self, url: str, tmp_path: Path
     ) -> None:
-        address = Database.parse(url, "power", read_only=False)
-        with address.connect() as db:
-            db.execute(f'CREATE SCHEMA "{address.schema}"'.encode())
+        database = Database.parse(url, "power", read_only=False)
+        with database.connect() as db:
+            db.execute(f'CREATE SCHEMA "{database.schema}"'.encode())
             db.execute("CREATE TABLE others (one int)")
         with pytest.raises(ConfigError, match="holds tables, and no world"):
             await opened(url, tmp_path)

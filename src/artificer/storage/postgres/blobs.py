@@ -29,7 +29,7 @@ class PostgresBlobs:
 
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their digest. Storing twice is storing once."""
-        if self._server.address.read_only:
+        if self._server.database.read_only:
             raise only_read()
         digest = digest_of(data)
         query = "INSERT INTO blobs VALUES (%s, %s) ON CONFLICT DO NOTHING"

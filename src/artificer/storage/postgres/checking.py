@@ -34,7 +34,7 @@ WHERE c.position IS NULL AND (entries.xid, entries.entry) <= (tip.xid, tip.entry
 ChainPlace = tuple[int, str]
 """A position in the world's chain, and the world's hash there."""
 
-Places = Mapping[tuple[str, int], ChainPlace]
+ChainPlaces = Mapping[tuple[str, int], ChainPlace]
 """The places of entries, by transaction and number."""
 
 
@@ -73,13 +73,13 @@ def _places_to_be(db: Connection, end: End) -> dict[tuple[str, int], ChainPlace]
     return places
 
 
-def _records(rows: Iterable[Any], places: Places) -> Iterator[StoredRecord]:
+def _records(rows: Iterable[Any], places: ChainPlaces) -> Iterator[StoredRecord]:
     for position, world, xid, entry, run, seq, hash_, body in rows:
         at, there = (position, world) if position is not None else places[xid, entry]
         yield StoredRecord(at, run, seq, hash_, body, there)
 
 
-def _notes(rows: Iterable[Any], places: Places) -> Iterator[StoredNote]:
+def _notes(rows: Iterable[Any], places: ChainPlaces) -> Iterator[StoredNote]:
     for position, world, xid, entry, subject, hash_, body in rows:
         at, there = (position, world) if position is not None else places[xid, entry]
         yield StoredNote(at, subject, hash_, body, there)

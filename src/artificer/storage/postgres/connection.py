@@ -106,18 +106,18 @@ class _NameLoader(TextBinaryLoader):
 class Server:
     """The connections of one process that read a world, in threads."""
 
-    def __init__(self, address: Database) -> None:
-        self.address = address
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self._pool = ConnectionPool(
-            address.conninfo,
+            database.conninfo,
             kwargs={"autocommit": True},
             min_size=1,
             max_size=POOL,
             timeout=PATIENCE_SECONDS,
-            configure=address.configure,
+            configure=database.configure,
             check=ConnectionPool.check_connection,
             open=False,
-            name=f"artificer {address.schema}",
+            name=f"artificer {database.schema}",
         )
         self._threads = ThreadPoolExecutor(POOL, thread_name_prefix="artificer postgres")
         self._closed = False

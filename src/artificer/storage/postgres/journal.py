@@ -155,4 +155,4 @@ class PostgresJournal:
         return await self._writer.perform(rebuild)
 
     def _caught_up(self, db: Connection) -> Tip:
-        return end_of(db).tip if self._server.address.read_only else catch_up(db)
+        return end_of(db).tip if self._server.database.read_only else catch_up(db)

@@ -19,12 +19,10 @@ class PostgresKind:
             OperatorError: the database cannot be reached.
         """
         try:
-            from artificer.storage.postgres.connection import Database
             from artificer.storage.postgres.storage import PostgresStorage
         except ImportError as error:
             raise MissingExtraError("postgres", needed_for="A world in PostgreSQL") from error
-        address = Database.parse(place.url, place.durability, read_only=place.read_only)
-        storage = PostgresStorage(address, place.folder, indexing=place.indexing)
+        storage = PostgresStorage(place)
         return storage if await asyncio.to_thread(storage.open) else None
 
 

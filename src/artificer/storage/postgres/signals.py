@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 from psycopg import Connection
 
@@ -18,7 +18,8 @@ from artificer.values.canon import digest_of
 class PostgresSignals:
     """The `Signals` of a world in PostgreSQL, numbered from 1 in each run."""
 
-    def __init__(self, writer: PostgresWriter, server: Server) -> None:
+    def __init__(self, writer: PostgresWriter, server: Server, now: Callable[[], int]) -> None:
+        self._now = now
         self._writer = writer
         self._server = server
 
@@ -29,7 +30,7 @@ class PostgresSignals:
             OperatorError: the run has had MAX_SIGNALS, or the database could not be written.
         """
         check_name(run)
-        return await self._writer.perform(lambda work: work.post(run, body, _now()))
+        return await self._writer.perform(lambda work: work.post(run, body, self._now()))
 
     async def read(self, run: str, after: int = 0) -> list[tuple[int, bytes]]:
         """Return the run's signals with a number greater than ``after``, in order.
@@ -42,10 +43,6 @@ class PostgresSignals:
     async def since(self, position: int | None) -> tuple[int, frozenset[str]]:
         """Return the position now, and the runs that got signals since an earlier one."""
         return await self._server.ask(lambda db: _since(db, position))
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _read(db: Connection, run: str, after: int) -> list[tuple[int, bytes]]:

@@ -16,7 +16,7 @@ class PostgresSnapshots:
 
     def put(self, run: str, state: bytes, first: int, chunk: bytes) -> None:
         """Keep a state and the messages from ``first`` on, in one transaction."""
-        if not self._server.address.read_only:
+        if not self._server.database.read_only:
             self._server.read(lambda db: _put(db, run, state, first, chunk))
 
     def get(self, run: str) -> tuple[bytes, list[bytes]] | None:
@@ -25,7 +25,7 @@ class PostgresSnapshots:
 
     def drop(self, run: str) -> None:
         """Forget a run."""
-        if not self._server.address.read_only:
+        if not self._server.database.read_only:
             self._server.read(lambda db: _drop(db, run))
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from artificer.errors import MissingExtraError
-from artificer.ports import BlobStore
+from artificer.ports import BlobStore, StoragePlace
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
@@ -18,6 +16,7 @@ from artificer.storage.postgres.versions import PostgresVersions
 from artificer.storage.postgres.writer import PostgresWriter
 from artificer.storage.sqlite.run_index import SqliteRunIndex
 from artificer.storage.sqlite.search_index import SqliteSearchIndex
+from artificer.storage.wall_time import wall_time
 
 SEARCH, RUNS = "search.db", "runs.db"
 
@@ -25,29 +24,33 @@ SEARCH, RUNS = "search.db", "runs.db"
 class PostgresStorage:
     """A `Storage` in a schema of PostgreSQL. One connection writes, and shares its commits.
 
-    ``folder`` is this machine's own, for caches.
+    The folder of ``place`` is this machine's own, for caches. Raises ConfigError for a URL that
+    cannot be read.
     """
 
-    def __init__(self, address: Database, folder: Path, *, indexing: bool = False) -> None:
-        self._server = Server(address)
-        self._writer = PostgresWriter(address)
+    def __init__(self, place: StoragePlace) -> None:
+        database = Database.parse(place.url, place.durability, read_only=place.read_only)
+        self._server = Server(database)
+        self._writer = PostgresWriter(database)
         self.journal = PostgresJournal(self._writer, self._server)
         """The records of all runs."""
-        self.signals = PostgresSignals(self._writer, self._server)
+        self.signals = PostgresSignals(
+            self._writer, self._server, place.clock.now if place.clock else wall_time
+        )
         """The signals to runs."""
         self.budget = PostgresBudget(self._writer, self._server)
         """The accounts of days and builds."""
-        self.versions = PostgresVersions(address, self._server)
+        self.versions = PostgresVersions(database, self._server)
         """The versions of workspaces."""
         self.snapshots = PostgresSnapshots(self._server)
         """Kept states of runs."""
         small = PostgresBlobs(self._server)
-        self.blobs = JoinedStore(small, large_blobs(address) or small)
+        self.blobs = JoinedStore(small, large_blobs(database) or small)
         """All blobs."""
-        reading = address.read_only and not indexing
-        self.search_index = SqliteSearchIndex(folder / SEARCH, read_only=reading)
+        reading = place.read_only and not place.indexing
+        self.search_index = SqliteSearchIndex(place.folder / SEARCH, read_only=reading)
         """Which records hold which words, in a file of this machine."""
-        self.run_index = SqliteRunIndex(folder / RUNS, read_only=reading)
+        self.run_index = SqliteRunIndex(place.folder / RUNS, read_only=reading)
         """How each run stands, in a file of this machine."""
 
     def open(self) -> bool:
@@ -55,15 +58,15 @@ class PostgresStorage:
 
         False when they are not there and nothing may be made.
         """
-        address = self._server.address
+        database = self._server.database
         try:
-            with address.connect() as db:
-                made = is_made(db, address.schema)
-                if not made and not address.read_only:
-                    make(db, address.schema)
+            with database.connect() as db:
+                made = is_made(db, database.schema)
+                if not made and not database.read_only:
+                    make(db, database.schema)
         except FAULTS as error:
             raise designed(error) from error
-        if made or not address.read_only:
+        if made or not database.read_only:
             self._server.open()
             return True
         return False
@@ -77,16 +80,16 @@ class PostgresStorage:
         await self._server.aclose()
 
 
-def large_blobs(address: Database) -> BlobStore | None:
+def large_blobs(database: Database) -> BlobStore | None:
     """The store of the blobs that do not lie with their records; None when all do.
 
     Raises:
         ConfigError: its URL cannot be used.
     """
-    if not address.blobs:
+    if not database.blobs:
         return None
     try:
         from artificer.storage.blobs.objects import ObjectStore
     except ImportError as error:
         raise MissingExtraError("s3", needed_for="A world with blobs in an object store") from error
-    return ObjectStore(address.blobs, read_only=address.read_only)
+    return ObjectStore(database.blobs, read_only=database.read_only)

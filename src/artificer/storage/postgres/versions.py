@@ -37,10 +37,10 @@ class PostgresVersions:
     else than the notes.
     """
 
-    def __init__(self, address: Database, server: Server) -> None:
+    def __init__(self, database: Database, server: Server) -> None:
         self._server = server
-        self._read_only = address.read_only
-        self._line = WritingLine(address)
+        self._read_only = database.read_only
+        self._line = WritingLine(database)
         self._lock = threading.Lock()
 
     def head(self, name: str, run: str = "") -> tuple[int, str] | None:

@@ -53,9 +53,9 @@ class _Job(Struct, frozen=True, gc=False):
 class PostgresWriter:
     """Performs units of work, in one thread with one connection."""
 
-    def __init__(self, address: Database) -> None:
-        self._line = WritingLine(address)
-        self._read_only = address.read_only
+    def __init__(self, database: Database) -> None:
+        self._line = WritingLine(database)
+        self._read_only = database.read_only
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="artificer postgres write")
         self._waiting: list[_Job] = []
         self._flushing: asyncio.Task[None] | None = None
@@ -120,8 +120,8 @@ class PostgresWriter:
 class WritingLine:
     """One connection that writes, made again when it is lost. For one thread at a time."""
 
-    def __init__(self, address: Database) -> None:
-        self._address = address
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._db: Connection | None = None
 
     def commit(self, works: Sequence[PostgresWork]) -> list[Any]:
@@ -137,7 +137,7 @@ class WritingLine:
                 if doubt is not None and _was_committed(db, doubt.xid):
                     return doubt.outcomes
                 doubt = None
-                return commit(db, self._address.schema, works)
+                return commit(db, self._database.schema, works)
             except Unknown as unknown:
                 doubt = unknown
             except psycopg.Error as error:
@@ -158,7 +158,7 @@ class WritingLine:
 
     def _connected(self) -> Connection:
         if self._db is None or self._db.closed:
-            self._db = self._address.connect()
+            self._db = self._database.connect()
         return self._db
 
 
