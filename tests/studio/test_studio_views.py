@@ -1,0 +1,166 @@
+"""Every view of the studio in a browser: width, contrast, names, targets, keyboard, silence."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from scenes import SCENES, FormingModel, Scene, scenery
+from studio_kit import Studio, browsing, entered, expect
+
+from needs import has, reason
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.xdist_group("studio-views"),
+    pytest.mark.skipif(not has("chromium"), reason=reason("chromium")),
+]
+
+WIDTHS = (1200, 768, 320)
+ZOOMED = 640
+"""The width of a window of 1280 pixels at 200 %."""
+
+THEMES = ("light", "dark")
+AXE = Path(os.environ.get("CONFORMANCE_DIR", ""), "node_modules", "axe-core", "axe.min.js")
+SCRIPT = AXE.read_text("utf-8") if AXE.exists() else ""
+"""The script of axe-core, which ``make test`` installs."""
+
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "rules": {"target-size": {"enabled": True}},
+    "iframes": False,  # the report has tests of its own
+    "resultTypes": ["violations"],
+}
+VIOLATIONS = f"""axe.run(document, {json.dumps(RULES)}).then((found) => found.violations.flatMap(
+    (one) => one.nodes.map((node) => one.id + ': ' + node.html.slice(0, 200))))"""
+
+CONTROLS = """[...document.querySelectorAll(
+    'a[href], button, input, textarea, select, summary, [tabindex="0"]')]
+    .filter((one) => one.type !== 'hidden' && one.checkVisibility())"""
+
+FOCUSED = f"""() => {{
+    const one = document.activeElement;
+    if (!one || one === document.body) return null;
+    const style = getComputedStyle(one);
+    const is_marked = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+    const box = one.getBoundingClientRect();
+    const is_in_view = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+    return [{CONTROLS}.indexOf(one), is_marked, is_in_view];
+}}"""
+"""The number of the control that has the focus, and whether one sees that."""
+
+NAMED = f"(number) => {CONTROLS}[number].outerHTML.slice(0, 200)"
+
+FORMING = next(scene for scene in SCENES if scene.name == "run-streaming")
+KEYED = [
+    scene
+    for scene in SCENES
+    if scene.name in ("home", "inbox", "run-done", "run-asks", "record", "artifact")
+]
+"""Views that have every kind of control."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def scened(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[Studio, FormingModel]]:
+    async with scenery(tmp_path_factory.mktemp("scenes")) as found:
+        yield found
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def studio(scened: tuple[Studio, FormingModel]) -> Studio:
+    return scened[0]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def page(studio: Studio) -> AsyncIterator[Any]:
+    async with browsing() as browser:
+        opened, broken = await browser.new_page(), list[str]()
+        opened.on("response", lambda got: broken.append(got.url) if is_broken(got) else None)
+        await entered(opened, studio)
+        yield opened
+        browser.said[:] = [line for line in browser.said if "404 (Not Found)" not in line]
+        assert broken == []
+
+
+def is_broken(answer: Any) -> bool:
+    """Whether a part of a page was not there: of a page, the scenes show it."""
+    return answer.status >= 400 and not answer.request.is_navigation_request()
+
+
+async def look(page: Any, studio: Studio, scene: Scene) -> None:
+    await page.set_viewport_size({"width": 1200, "height": 900})
+    await page.goto(studio.url + scene.path)
+
+
+@pytest.mark.req("studio-reflow")
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+async def test_nothing_scrolls_sideways(page: Any, studio: Studio, scene: Scene) -> None:
+    await look(page, studio, scene)
+    for width in (*WIDTHS, ZOOMED):
+        await page.set_viewport_size({"width": width, "height": 900})
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.req("studio-accessible")
+@pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+async def test_axe_finds_nothing(page: Any, studio: Studio, scene: Scene) -> None:
+    await look(page, studio, scene)
+    await page.evaluate(SCRIPT)
+    for theme in THEMES:
+        await page.emulate_media(color_scheme=theme)
+        for width in WIDTHS:
+            await page.set_viewport_size({"width": width, "height": 900})
+            assert (theme, width, await page.evaluate(VIOLATIONS)) == (theme, width, [])
+
+
+@pytest.mark.req("studio-keyboard")
+@pytest.mark.parametrize("scene", KEYED, ids=lambda scene: scene.name)
+async def test_the_keyboard_reaches_every_control_and_shows_where_it_is(
+    page: Any, studio: Studio, scene: Scene
+) -> None:
+    await look(page, studio, scene)
+    count = await page.evaluate(f"{CONTROLS}.length")
+    reached = set[int]()
+    for _ in range(6 * count):  # a report in a frame has controls of its own
+        if len(reached) == count:
+            break
+        await page.keyboard.press("Tab")
+        if (found := await page.evaluate(FOCUSED)) is not None:
+            assert found == [found[0], True, True], await page.evaluate(NAMED, found[0])
+            reached.add(found[0])
+    missed = set(range(count)) - reached
+    assert [await page.evaluate(NAMED, number) for number in missed] == []
+
+
+@pytest.mark.req("studio-keyboard")
+async def test_the_first_control_skips_to_the_content(page: Any, studio: Studio) -> None:
+    await page.goto(f"{studio.url}/runs/sale")
+    await page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    await expect(skip).to_be_focused()
+    await expect(skip).to_be_in_viewport()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("main")).to_be_focused()
+
+
+@pytest.mark.req("studio-motion")
+async def test_nothing_moves_for_those_who_want_that(
+    page: Any, scened: tuple[Studio, FormingModel]
+) -> None:
+    studio, model = scened
+    async with page.expect_response("**/events?*"):
+        await look(page, studio, FORMING)
+    model.may_write.set()
+    await expect(page.get_by_text("newsletter of week 41")).to_be_visible()
+    for preference, moves in (("no-preference", True), ("reduce", False)):
+        await page.emulate_media(reduced_motion=preference)
+        assert await page.evaluate("document.getAnimations().length > 0") is moves
