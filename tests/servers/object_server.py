@@ -26,6 +26,7 @@ class ObjectServer:
     def __init__(self, program: str, folder: Path) -> None:
         self._command = [program, "server", "-dir", str(folder), "-ip", "127.0.0.1"]
         self._command += ["-ip.bind", "127.0.0.1", "-filer", "-s3", "-master.volumeSizeLimitMB=64"]
+        self._command += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
         self._log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
         self._ports: dict[str, int] = {}
