@@ -272,10 +272,7 @@ class TestLostServers:
         """The transaction's number tells whether it was committed: nothing is appended twice."""
         await (await opened(url, tmp_path)).aclose()
         with cutting(postgres_server) as line:
-            storage = PostgresStorage(
-                Database.parse(line.url(url), "power", read_only=False), tmp_path
-            )
-            assert await asyncio.to_thread(storage.open)
+            storage = await opened(line.url(url), tmp_path)
             lease = await storage.journal.acquire("a")
             line.cut_after_commits = 1
             records = records_after(Head(), "a", 1)
