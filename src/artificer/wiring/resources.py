@@ -120,7 +120,7 @@ class WorldResources:
         """
         return self._policy_engine or consult_here(policy)
 
-    @property
+    @cached_property
     def budgets(self) -> Budgets:
         """The budgets that every request of the world is held against."""
         account = Account(self.config.budget.day, self.config.price_of)
