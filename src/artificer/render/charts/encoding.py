@@ -226,21 +226,49 @@ def reference_layers(
     """Return a dashed line with its words for each reference value."""
     if not references:
         return []
+    return (
+        _level(references, axis, canvas, unit)
+        if upright
+        else _standing(references, axis, canvas, unit)
+    )
+
+
+_RULE = {"type": "rule", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1.25}
+
+
+def _level(
+    references: Sequence[Reference], axis: ChartSpec, canvas: Canvas, unit: str
+) -> list[ChartSpec]:
     rows = [{"at": r.value, "words": _reference_words(r, canvas, unit)} for r in references]
-    across = "y" if upright else "x"
-    position = {**axis, "field": "at"}
-    rule = {"type": "rule", "color": SOFT, "strokeDash": [5, 4], "strokeWidth": 1.25}
-    words: ChartSpec = {"type": "text", "color": SOFT, "align": "right", "baseline": "bottom"}
-    words |= {"dy": -3} if upright else {"align": "left", "dx": 4, "baseline": "top"}
-    end = {"x": {"value": "width"}} if upright else {"y": {"value": 0}}
+    position = {"y": {**axis, "field": "at"}}
+    mark = {"type": "text", "color": SOFT, "align": "right", "baseline": "bottom", "dy": -3}
+    words = {**position, "x": {"value": "width"}, "text": {"field": "words", "type": "nominal"}}
+    data = {"values": rows}
     return [
-        {"data": {"values": rows}, "mark": rule, "encoding": {across: position}},
-        {
-            "data": {"values": rows},
-            "mark": words,
-            "encoding": {across: position, **end, "text": {"field": "words", "type": "nominal"}},
-        },
+        {"data": data, "mark": _RULE, "encoding": position},
+        {"data": data, "mark": mark, "encoding": words},
     ]
+
+
+def _standing(
+    references: Sequence[Reference], axis: ChartSpec, canvas: Canvas, unit: str
+) -> list[ChartSpec]:
+    """Return upright lines whose words stand above the drawing, each in a line of its own."""
+    layers: list[ChartSpec] = []
+    mark = {"type": "text", "color": SOFT, "align": "left", "baseline": "middle", "dx": 4}
+    for number, reference in enumerate(sorted(references, key=lambda r: -r.value)):
+        top = -8 - _LINE * number
+        data = {
+            "values": [{"at": reference.value, "words": _reference_words(reference, canvas, unit)}]
+        }
+        x = {"x": {**axis, "field": "at"}}
+        rule = {**x, "y": {"value": top - 5}, "y2": {"value": "height"}}
+        words = {**x, "y": {"value": top}, "text": {"field": "words", "type": "nominal"}}
+        layers += [
+            {"data": data, "mark": _RULE, "encoding": rule},
+            {"data": data, "mark": mark, "encoding": words},
+        ]
+    return layers
 
 
 def zero_line(*, upright: bool) -> list[ChartSpec]:

@@ -20,13 +20,20 @@ from artificer.render.charts.encoding import (
     series_names,
     value_axis,
 )
+from artificer.render.charts.measure import width
 from artificer.render.charts.style import DASHES, SHAPES, Canvas, ChartSpec
 
 _FORMS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d"}
 """How dates are written, by the length of the longest label: in digits, as in every language."""
 
-_DATE = 76
+_HOURS, _HOURS_OF_DAYS = "%H:%M", "%H:%M\n%m-%d"
+_GAP = 12
 """Least distance between two dates at the axis, in pixels."""
+
+_THIN_FROM, _THIN_TO = 6, 2.5
+"""With more labels than this, some are left out where they are wider than their columns, but not
+more than so many times: an order is read from those that are left.
+"""
 
 
 def lines(chart: LineChart | AreaChart, canvas: Canvas) -> ChartSpec:
@@ -78,27 +85,45 @@ def _x_axis(chart: LineChart | AreaChart, canvas: Canvas) -> tuple[Sequence[obje
     times = [milliseconds(label) for label in chart.labels] if chart.time else [None]
     if None in times:
         labels = labels_below(chart.labels, canvas)
-        return labels, category_axis(labels, canvas, upright=True, title=chart.label_title)
-    form = _FORMS.get(max(map(len, chart.labels)), "%m-%d %H:%M")
-    return times, _time_axis([t for t in times if t is not None], form, chart.label_title, canvas)
+        axis = category_axis(labels, canvas, upright=True, title=chart.label_title)
+        widest = max(map(width, labels)) / canvas.column(len(labels))
+        if len(labels) > _THIN_FROM and "labelAngle" in axis["axis"] and widest <= _THIN_TO:
+            axis["axis"] |= {"labelAngle": 0, "labelAlign": "center", "labelOverlap": "greedy"}
+        return labels, axis
+    known_times = [t for t in times if t is not None]
+    return times, _time_axis(known_times, chart.labels, chart.label_title, canvas)
 
 
-def _time_axis(times: list[int], form: str, title: str, canvas: Canvas) -> ChartSpec:
-    """Return an axis of dates in UTC, spaced by time. It names as many of them as there is room."""
+def _time_axis(times: list[int], labels: Sequence[str], title: str, canvas: Canvas) -> ChartSpec:
+    """Return an axis of dates in UTC, spaced by time. It names as many of them as there is room.
+
+    Hours of one day stand alone, and the title says the day; others have theirs below them.
+    """
+    form = _FORMS.get(max(map(len, labels)), _HOURS_OF_DAYS)
+    if form == _HOURS_OF_DAYS and len({label[:10] for label in labels}) == 1:
+        form, day = _HOURS, labels[0][:10]
+        title = f"{title} ({day})" if title else day
+    written = form.replace("%Y", "0000").replace("%H", "00").replace("%M", "00")
+    room = width(written.replace("%m", "00").replace("%d", "00")) + _GAP
     axis: ChartSpec = {
         "title": axis_title(title, "", canvas),
         "format": form,
-        "values": _apart(times, canvas),
+        "values": _apart(times, room, canvas),
         "grid": False,
     }
-    return {"field": "label", "type": "temporal", "axis": axis, "scale": {"type": "utc"}}
+    return {
+        "field": "label",
+        "type": "temporal",
+        "axis": axis,
+        "scale": {"type": "utc", "padding": 8},
+    }
 
 
-def _apart(times: list[int], canvas: Canvas) -> list[int]:
+def _apart(times: list[int], room: float, canvas: Canvas) -> list[int]:
     """Return those dates whose words do not touch, the first and the last among them."""
     pixel = max(1, times[-1] - times[0]) / canvas.inner
     kept = times[:1]
     for time in times[1:]:
-        if time - kept[-1] >= _DATE * pixel and times[-1] - time >= _DATE * pixel:
+        if time - kept[-1] >= room * pixel and times[-1] - time >= room * pixel:
             kept.append(time)
     return [*kept, times[-1]] if len(times) > 1 else kept

@@ -38,8 +38,10 @@ _GROUPS = {
     1015: "@",
 }
 _WIDTHS = {c: units * FONT / 1000 for units, group in _GROUPS.items() for c in group}
-_OTHER, _WIDE = 7.9, 12.5
-"""Width of a letter of another script, and of an East Asian character or an emoji."""
+_OTHER, _JOINED, _WIDE = 7.8, 6.2, 12.5
+"""Width of a letter of another script, of one that runs from the right, and of an East Asian
+character or an emoji.
+"""
 
 _HEAD = 8
 """Characters that remain of a beginning that several labels share."""
@@ -58,6 +60,8 @@ def _width(character: str) -> float:
         return _WIDE
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0.0
+    if unicodedata.bidirectional(character) in ("AL", "R"):
+        return _JOINED
     base = unicodedata.normalize("NFD", character)[0]
     return _WIDTHS.get(base, _OTHER)
 
@@ -82,16 +86,27 @@ def apart(labels: Sequence[str], pixels: float, lines: int = 1) -> list[str]:
     beginning that they share is shortened instead, because they differ after it.
     """
     cut = [in_lines(label, pixels, lines) for label in labels]
-    alike = [label for label, shown in zip(labels, cut, strict=True) if cut.count(shown) > 1]
-    shared = _shared(alike) if len(set(alike)) > 1 else 0
+    alike = {label for label, shown in zip(labels, cut, strict=True) if cut.count(shown) > 1}
+    if len(alike) < 2:
+        return cut
+    begin = _shared([*alike])
+    family = [label for label in labels if label[:_HEAD] == next(iter(alike))[:_HEAD]]
+    shared = _shared(family) if begin > _HEAD else 0
+    shared = family[0].rfind(" ", 0, shared) + 1 if shared else 0
     if shared <= _HEAD + 2:
         return cut
     return [
-        in_lines(f"{label[:_HEAD].rstrip()}…{label[shared:].lstrip()}", pixels, lines)
-        if label in alike
+        in_lines(f"{_head(label)}… {label[shared:].lstrip()}", pixels, lines)
+        if label in family
         else shown
         for label, shown in zip(labels, cut, strict=True)
     ]
+
+
+def _head(label: str) -> str:
+    """Return the first words of a label, or a piece of the first one."""
+    words = label[: _HEAD + 1]
+    return words.rpartition(" ")[0].rstrip() or words[:_HEAD]
 
 
 def _shared(labels: Sequence[str]) -> int:

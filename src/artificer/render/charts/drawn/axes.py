@@ -65,7 +65,12 @@ class Axis(Struct, frozen=True):
             tall += FONT * math.cos(turned)
         else:
             tall = max((tick.lines for tick in self.ticks), default=0) * LINE
-        return PADDING + tall + (TITLE if self.title else 0)
+        return self.padding + tall + (TITLE if self.title else 0)
+
+    @property
+    def padding(self) -> float:
+        """The gap between the drawing and the words below it."""
+        return PADDING + 3 * self.marked
 
     def beyond(self, length: float) -> tuple[float, float]:
         """Return how far the words below the drawing reach beyond its left and right end."""
@@ -118,10 +123,11 @@ def _names(
     middle = scale.extent / 2
     domain = definition["scale"]["domain"]
     made = [AxisTick(scale.place(name) + middle, name) for name in domain]
-    if definition["axis"].get("labelOverlap") == "greedy" and length:
-        every = math.ceil(LINE * len(made) / length)
-        return made[::every]
-    return made
+    axis = definition["axis"]
+    if axis.get("labelOverlap") != "greedy" or not length:
+        return made
+    room = LINE if axis.get("labelAngle") else max(width(t.label) for t in made) + _GAP
+    return made[:: math.ceil(room * len(made) / length)]
 
 
 def _dates(
@@ -179,7 +185,7 @@ def draw_below(into: Element, axis: Axis, length: float, at: float) -> None:
             words(into, tick.at + 4, at + PADDING + FONT * 0.6, tick.label, style)
         else:
             style = WordStyle(anchor="middle")
-            words(into, tick.at, at + PADDING + FONT * 0.79, tick.label, style)
+            words(into, tick.at, at + axis.padding + FONT * 0.79, tick.label, style)
     if axis.title:
         y = at + axis.below - 3
         words(into, length / 2, y, axis.title, WordStyle(anchor="middle"))

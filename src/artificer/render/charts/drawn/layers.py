@@ -77,3 +77,9 @@ def _sums(layer: Layer, field: str, along: str) -> list[float]:
     for row in layer.rows:
         sums[row[label]] = sums.get(row[label], 0) + (row[field] or 0)
     return [0.0, *sums.values()]
+
+
+def above(layers: Sequence[Layer]) -> float:
+    """Return how far marks with a place in pixels reach above the drawing."""
+    places = (layer.encoding.get("y", {}).get("value", 0) for layer in layers)
+    return max((-place for place in places if not isinstance(place, str)), default=0.0)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from msgspec.structs import replace
+
 from artificer.errors import InvariantError
 from artificer.render.charts.drawn import shapes
 from artificer.render.charts.drawn.ink import (
@@ -22,8 +24,8 @@ from artificer.render.charts.drawn.layers import DataRow, Layer
 from artificer.render.charts.drawn.legend import chosen, dashes
 from artificer.render.charts.drawn.plot import Plot
 from artificer.render.charts.drawn.shapes import PixelPlace, px
-from artificer.render.charts.measure import FONT
-from artificer.render.charts.style import INK, PALETTE
+from artificer.render.charts.measure import FONT, width
+from artificer.render.charts.style import INK, PALETTE, ChartSpec
 
 PlacedRows = list[tuple[DataRow, PixelPlace | None]]
 
@@ -180,7 +182,17 @@ def _texts(into: Element, plot: Plot, layer: Layer) -> None:
     for row in layer.rows:
         place = plot.place(layer, row)
         if row[field] and place is not None:
-            words(into, place[0] + mark.get("dx", 0), place[1] + down, row[field], style)
+            words(into, *_turned(place[0], place[1] + down, row[field], style, plot, mark))
+
+
+def _turned(
+    x: float, y: float, text: str, style: WordStyle, plot: Plot, mark: ChartSpec
+) -> tuple[float, float, str, WordStyle]:
+    """Return where words are written: on the other side of their place where they reach out."""
+    beside = mark.get("dx", 0)
+    if style.anchor == "start" and plot.framed and x + beside + width(text) > plot.width:
+        return x - beside, y, text, replace(style, anchor="end")
+    return x + beside, y, text, style
 
 
 def _angles(layer: Layer) -> Iterator[tuple[DataRow, float, float]]:

@@ -18,7 +18,7 @@ from artificer.render.charts.drawn.axes import (
     draw_lines,
 )
 from artificer.render.charts.drawn.ink import WordStyle, words
-from artificer.render.charts.drawn.layers import DataRow, channel, layers_of
+from artificer.render.charts.drawn.layers import DataRow, above, channel, layers_of
 from artificer.render.charts.drawn.legend import draw_legend, legend_of
 from artificer.render.charts.drawn.marks import draw_marks
 from artificer.render.charts.drawn.plot import Plot
@@ -89,7 +89,7 @@ class _Framed:
         left, right = self._margins(beside)
         titles = [axis.title if axis else "" for axis in beside]
         rows = _title_rows(titles, self._outer - 2 * _EDGE)
-        top = _EDGE + self._legend.height + rows * TITLE - (6 if rows else 0) + FONT / 2
+        top = _EDGE + self._legend.height + rows * TITLE + max(FONT / 2, above(self._layers))
         plot = self._plot(self._outer - left - right)
         below = self._axis(plot, "x", 0)
         x = left
@@ -112,7 +112,7 @@ class _Framed:
         return self._outer, top + plot.height + (below.below if below else 0) + _EDGE
 
     def _plot(self, length: float) -> Plot:
-        return Plot(self._layers, length, self._height)
+        return Plot(self._layers, length, self._height, framed=True)
 
     def _axis(self, plot: Plot, name: str, side: int) -> Axis | None:
         definition, scale = channel(self._layers, name, side), plot.scale(name, side)
@@ -138,7 +138,7 @@ class _Framed:
 
     def _draw_titles(self, root: Element, titles: Sequence[str], rows: int, top: float) -> None:
         """Draw the titles of the axes beside the drawing above it, where they can be read."""
-        bottom = top - FONT / 2 - 8
+        bottom = top - max(FONT / 2, above(self._layers)) - 9
         for number, title in enumerate(titles):
             if title:
                 y = bottom - TITLE * (rows - 1 - (number if rows > 1 else 0))

@@ -14,10 +14,15 @@ _APART = 1.0
 
 
 class Plot:
-    """The scales of a view; ``width`` and ``height`` are those of its marks, without axes."""
+    """The scales of a view; ``width`` and ``height`` are those of its marks, without axes.
 
-    def __init__(self, layers: Sequence[Layer], width: float, height: float) -> None:
-        self.width, self.height = width, height
+    A view is ``framed`` if it has axes around it.
+    """
+
+    def __init__(
+        self, layers: Sequence[Layer], width: float, height: float, *, framed: bool = False
+    ) -> None:
+        self.width, self.height, self.framed = width, height, framed
         self._layers = layers
         self._scales: dict[tuple[str, int], Scale | None] = {}
 
@@ -37,7 +42,7 @@ class Plot:
             return named(definition["scale"], 0, length)
         values = covered(self._layers, name, side)
         if kind == "temporal":
-            return linear({}, values, 0, length)
+            return linear({"padding": definition["scale"]["padding"]}, values, 0, length)
         ends = (0.0, length) if name == "x" else (length, 0.0)
         return linear(definition.get("scale") or {}, values, *ends)
 
