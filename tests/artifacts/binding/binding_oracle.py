@@ -199,14 +199,17 @@ def _same_group(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def group(rows: list[dict[str, Any]], form: dict[str, Any]) -> list[dict[str, Any]]:
+def group(
+    rows: list[dict[str, Any]], form: dict[str, Any], across: str = ""
+) -> list[dict[str, Any]]:
     groups: list[tuple[Any, list[dict[str, Any]]]] = []
     for row in rows:
         key = cell(row, form["by"])
         if form.get("date") and key is not None:
             key = span(key, form["date"])
         for known, members in groups:
-            if _same_group(known, key):
+            second = not across or _same_group(cell(members[0], across), cell(row, across))
+            if _same_group(known, key) and second:
                 members.append(row)
                 break
         else:
@@ -217,6 +220,8 @@ def group(rows: list[dict[str, Any]], form: dict[str, Any]) -> list[dict[str, An
     columns = [v.get("column", "") for v in form["values"]]
     for key, members in groups:
         made: dict[str, Any] = {form["by"]: key}
+        if across:
+            made[across] = cell(members[0], across)
         for value, column in zip(form["values"], columns, strict=True):
             several = columns.count(column) > 1
             own = f"{value['calculate']} of {column}" if several else column
@@ -279,7 +284,7 @@ def evaluate(source: bytes, data: dict[str, Any], label: str) -> list[dict[str, 
     rows = table(load(source), data)
     rows = [row for row in rows if all(keeps(row, c) for c in data.get("where", []))]
     if data.get("group"):
-        rows = group(rows, data["group"])
+        rows = group(rows, data["group"], data.get("across", ""))
     for key in reversed(data.get("sort", [])):
         rows = order(rows, key["by"], descending=key.get("descending", False))
     if data.get("top"):

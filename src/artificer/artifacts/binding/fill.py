@@ -29,7 +29,8 @@ class ShownRows(Struct):
 
     ``columns`` are pairs of a column and the name it is shown under. ``at`` is the pointer of the
     binding, for problems. ``cut`` is set when a number was shortened to 15 digits. Numbers to show
-    have at limit ``digits`` decimals, if that is given.
+    have at limit ``digits`` decimals, if that is given. The cells of ``across`` are the columns of
+    a grid.
     """
 
     frame: Frame
@@ -38,6 +39,7 @@ class ShownRows(Struct):
     at: str
     digits: int | None = None
     cut: bool = False
+    across: str = ""
 
     def cells(self, column: str) -> list[DataCell]:
         """Return the cells of a column."""
@@ -52,11 +54,17 @@ class ShownRows(Struct):
 
     def labels(self) -> list[JsonValue]:
         """Return the names of the rows."""
-        found = self.cells(self.label)
+        return [*self._names(self.label, "label")]
+
+    def columns_across(self) -> list[str]:
+        """Return the names of the columns of a grid, one for each row."""
+        return self._names(self.across, "across")
+
+    def _names(self, column: str, member: str) -> list[str]:
+        found = self.cells(column)
         if None in found or "" in found:
-            raise BindingError(
-                self._gap(self.label, f"{self.at}/label", "name", self._first_gap(found))
-            )
+            where = f"{self.at}/{member}"
+            raise BindingError(self._gap(column, where, "name", self._first_gap(found)))
         return [as_text(cell) for cell in found]
 
     def _first_gap(self, cells: list[DataCell]) -> int:
@@ -135,12 +143,37 @@ def _combined(shown: ShownRows) -> JsonObject:
 
 
 def _heat_map(shown: ShownRows) -> JsonObject:
+    if shown.across:
+        return _pivoted(shown)
     columns = [shown.numbers(c, n, gaps=True) for n, (c, _) in enumerate(shown.columns)]
     rows: list[JsonValue] = [
         {"label": label, "values": list(values)}
         for label, *values in zip(shown.labels(), *columns, strict=True)
     ]
     return {"columns": [name for _, name in shown.columns], "rows": rows}
+
+
+def _pivoted(shown: ShownRows) -> JsonObject:
+    """Return a grid of long rows: names and columns in the order in which they first appear.
+
+    A cell that no row is for is null; two rows for one cell are a problem.
+    """
+    grid: dict[str, dict[str, JsonValue]] = {}
+    columns: dict[str, None] = {}
+    numbers = shown.numbers(shown.columns[0][0], 0, gaps=True)
+    for label, column, number in zip(shown.labels(), shown.columns_across(), numbers, strict=True):
+        columns[column] = None
+        cells = grid.setdefault(str(label), {})
+        if column in cells:
+            message = "has two rows for one cell of the grid: use group to make one of them"
+            cell = clip(f"{label}, {column}", 80)
+            raise BindingError(Problem(pointer=f"{shown.at}/across", message=message, actual=cell))
+        cells[column] = number
+    rows: list[JsonValue] = [
+        {"label": label, "values": [cells.get(column) for column in columns]}
+        for label, cells in grid.items()
+    ]
+    return {"columns": [*columns], "rows": rows}
 
 
 def _values(shown: ShownRows) -> JsonObject:
@@ -197,8 +230,8 @@ class Fill(Struct, frozen=True):
 
     ``members`` are those of its payload that ``make`` writes; the payload is ``within`` a member of
     the arguments, or is the arguments. At least ``least`` columns have to be shown, at most
-    ``limit``, and ``rows`` may be there. ``labelled`` says whether rows need a name. ``hint`` are
-    words about the columns, for the model.
+    ``limit``, and ``rows`` may be there. ``labelled`` says whether rows need a name, ``grid``
+    whether the cells of a column can be columns. ``hint`` are words about them, for the model.
     """
 
     make: Callable[[ShownRows], JsonObject]
@@ -209,6 +242,7 @@ class Fill(Struct, frozen=True):
     labelled: bool = True
     within: str = ""
     hint: str = ""
+    grid: bool = False
 
 
 _CATEGORIES = Fill(_series, ("labels", "series"), rows=32, limit=8)
@@ -221,7 +255,14 @@ FILLS: Mapping[str, Fill] = {
     "create_stacked_bar_chart": _CATEGORIES,
     "create_scatter_chart": Fill(_points, ("series",), rows=48, least=2, limit=2, labelled=False),
     "create_histogram_chart": Fill(_values, ("values",), rows=500, limit=1, labelled=False),
-    "create_heat_map_chart": Fill(_heat_map, ("columns", "rows"), rows=32, limit=32),
+    "create_heat_map_chart": Fill(
+        _heat_map,
+        ("columns", "rows"),
+        rows=32,
+        limit=32,
+        hint="Each of values is a column; or one is, and the cells of across are the columns.",
+        grid=True,
+    ),
     "create_box_plot_chart": Fill(
         _boxes, ("groups",), rows=1920, limit=1, hint="Rows with one label are one group."
     ),

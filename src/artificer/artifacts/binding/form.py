@@ -12,8 +12,9 @@ from artificer.artifacts.binding.dates import Bucket
 from artificer.artifacts.json_schema import in_schema, schema_of
 from artificer.values.base import JsonObject, JsonValue, Meta, Value
 
-VERSION = 1
-"""The version of the operations. It is recorded with each binding."""
+VERSION, ACROSS = 1, 2
+"""The version of the operations, and of those with ``across``. One is recorded with each binding.
+"""
 
 MAX_NAME = 200
 MAX_LABEL = 100
@@ -150,6 +151,10 @@ class Data(Value):
     ] = None
     label: Annotated[
         str, Meta(max_length=MAX_NAME, description="The column with the names of the rows.")
+    ] = ""
+    across: Annotated[
+        str,
+        Meta(max_length=MAX_NAME, description="The column whose cells are the grid's columns."),
     ] = ""
     values: Annotated[
         tuple[Pick, ...], Meta(max_length=MAX_SHOWN, description="The columns to show, in order.")

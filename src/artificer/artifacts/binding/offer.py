@@ -38,7 +38,7 @@ def with_data(tool: ToolDefinition) -> ToolDefinition:
     fill = FILLS.get(tool.name)
     replaced = fill.members if fill else ()
     schema = _payload_schema(tool)
-    data = _brief(data_schema(tool.name))
+    data = _brief(data_schema(tool.name), whole=True)
     if fill:
         said = f"A result's rows, instead of {', '.join(replaced)}. {fill.hint}"
         data["description"] = said.rstrip()
@@ -52,21 +52,24 @@ def with_data(tool: ToolDefinition) -> ToolDefinition:
 
 def data_schema(name: str) -> JsonObject:
     """Return the whole schema of the ``data`` that a tool takes."""
-    return _schema(CitedData if name == CITING else Data)
+    fill = FILLS.get(name)
+    return _schema(CitedData if name == CITING else Data, fill is not None and fill.grid)
 
 
 @cache
-def _schema(form: type[Data | CitedData]) -> JsonObject:
-    return schema_of(form)
+def _schema(form: type[Data | CitedData], grid: bool) -> JsonObject:
+    schema = schema_of(form)
+    members = {n: m for n, m in _properties(schema).items() if grid or n != "across"}
+    return {**schema, "properties": members}
 
 
-def _brief(schema: JsonObject) -> dict[str, Any]:
-    """Return a schema with the kinds of its members, and no more."""
+def _brief(schema: JsonObject, *, whole: bool = False) -> dict[str, Any]:
+    """Return a schema with the kinds of its members, and no more; those of ``whole`` ones too."""
     brief: dict[str, Any] = {"type": schema["type"]}
     if brief["type"] == "array":
         items = schema["items"]
         brief["items"] = {"type": items["type"]} if isinstance(items, dict) else {}
-    if schema is _schema(Data) or schema is _schema(CitedData):
+    if whole:
         members = _properties(schema)
         brief["properties"] = {n: _brief(m) for n, m in members.items() if isinstance(m, dict)}
         brief |= {"required": _required(schema), "additionalProperties": False}

@@ -80,23 +80,28 @@ def _sign(left: Decimal | str, right: Decimal | str) -> int:
     return (left > right) - (left < right)  # type: ignore[operator]
 
 
-def grouped(frame: Frame, group: RowGroup, names: tuple[str, ...], at: str) -> Frame:
+def grouped(
+    frame: Frame, group: RowGroup, names: tuple[str, ...], at: str, across: str = ""
+) -> Frame:
     """Return one row for each group: its name, and its numbers under these names.
 
-    Groups are in the order in which they first appear, spans of time in the order of time.
+    Groups are in the order in which they first appear, spans of time in the order of time. With
+    ``across``, rows of one group have the same cell in that column too.
     """
     by = frame.index(group.by)
-    found: dict[str | bool | Decimal | None, list[list[DataCell]]] = {}
+    second = [frame.index(across)] if across else []
+    found: dict[tuple[DataCell, ...], list[list[DataCell]]] = {}
     for row in frame.rows:
         key = row[by]
         if group.date is not None and key is not None:
             key = bucket_of(as_text(key), group.date)
             if key is None:
                 raise BindingError(_no_date(as_text(row[by]), group, at))
-        found.setdefault(_distinct(key), []).append(row)
+        own = (key, *(row[index] for index in second))
+        found.setdefault(tuple(map(_distinct, own)), []).append(row)
     keys = list(found)
     if group.date is not None:
-        keys.sort(key=lambda key: (key is None, as_text(key)))
+        keys.sort(key=lambda key: (key[0] is None, as_text(key[0])))
     rows: list[list[DataCell]] = []
     for key in keys:
         members = found[key]
@@ -106,8 +111,9 @@ def grouped(frame: Frame, group: RowGroup, names: tuple[str, ...], at: str) -> F
             else Decimal(len(members))
             for aggregate, where in zip(group.values, _places(group, at), strict=True)
         ]
-        rows.append([members[0][by] if group.date is None else key, *values])
-    return Frame((group.by, *names), rows)
+        first = members[0][by] if group.date is None else key[0]
+        rows.append([first, *(members[0][index] for index in second), *values])
+    return Frame((group.by, *([across] if across else ()), *names), rows)
 
 
 def _places(group: RowGroup, at: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from artificer.artifacts.binding.fill import FILLS, Fill, ShownRows
-from artificer.artifacts.binding.form import VERSION, Aggregate, Data
+from artificer.artifacts.binding.form import ACROSS, VERSION, Aggregate, Data
 from artificer.artifacts.binding.frame import BindingError, Frame, listed
 from artificer.artifacts.binding.operations import accepts, grouped, ordered, topped
 from artificer.artifacts.binding.resolved import BindingProblems, ResolvedBinding
@@ -40,7 +40,10 @@ def resolve(tool: str, data: Data, sources: Sources, at: str) -> ResolvedBinding
         members = FILLS[tool].make(shown)
     except BindingError as refused:
         return BindingProblems(refused.problems)
-    recorded: JsonObject = {"version": VERSION, "digest": source.digest}
+    recorded: JsonObject = {
+        "version": ACROSS if data.across else VERSION,
+        "digest": source.digest,
+    }
     if shown.cut:
         recorded["digits"] = 15
     return ResolvedBinding(members, recorded)
@@ -63,7 +66,8 @@ class _Plan:
     def __init__(self, fill: Fill, data: Data, rows: Rows, at: str) -> None:
         self._fill, self._data, self._source, self._at = fill, data, rows, at
         self._names = names_of(data.group.values) if data.group else ()
-        self._after = (data.group.by, *self._names) if data.group else rows.columns
+        second = (data.across,) if data.across else ()
+        self._after = (data.group.by, *second, *self._names) if data.group else rows.columns
         self._label = data.label or self._default_label()
         self._columns = tuple((p.column, p.name or _shown(p.column)) for p in data.values)
         if not self._columns:
@@ -90,7 +94,8 @@ class _Plan:
         if self._fill.least == 0:
             return tuple((c, c) for c in self._after)
         plain = self._data.group or source in (_PAIRS, ("value",))
-        names = (self._label, "" if self._data.group or source != _PAIRS else "label")
+        second = "label" if source == _PAIRS and not self._data.group else ""
+        names = (self._label, self._data.across, second)
         return tuple((c, c) for c in self._after if c not in names) if plain else ()
 
     def problems(self) -> Iterator[Problem]:
@@ -105,6 +110,8 @@ class _Plan:
         used = [(c.column, f"{at}/where/{n}/column") for n, c in enumerate(data.where)]
         if data.group:
             used.append((data.group.by, f"{at}/group/by"))
+            if data.across:
+                used.append((data.across, f"{at}/across"))
             for n, aggregate in enumerate(data.group.values):
                 where = f"{at}/group/values/{n}/column"
                 if aggregate.column:
@@ -131,6 +138,8 @@ class _Plan:
             used.append((data.top.by, f"{at}/top/by"))
         if data.label:
             used.append((data.label, f"{at}/label"))
+        if data.across:
+            used.append((data.across, f"{at}/across"))
         used += [(pick.column, f"{at}/values/{n}/column") for n, pick in enumerate(data.values)]
         for column, where in used:
             known = column in self._after if data.group else self._source.has(column)
@@ -142,13 +151,19 @@ class _Plan:
         if fill.labelled and not self._label:
             message = f"is missing: the column with the names. Columns: {listed(self._after)}"
             yield Problem(pointer=f"{at}/label", message=message)
-        if not fill.least <= len(self._columns) <= fill.limit:
-            need = str(fill.least) if fill.least == fill.limit else f"{fill.least} to {fill.limit}"
+        limit = 1 if self._data.across else fill.limit
+        if not fill.least <= len(self._columns) <= limit:
+            need = str(fill.least) if fill.least == limit else f"{fill.least} to {limit}"
             message = f"must name {need} of the columns {listed(self._after)}"
             yield Problem(pointer=f"{at}/values", message=message, actual=len(self._columns))
 
     def _conflicts(self) -> Iterator[Problem]:
         data, at = self._data, self._at
+        if data.across and data.across == self._label:
+            yield Problem(pointer=f"{at}/across", message="is the column of the label already")
+        if data.across and data.top and data.top.other:
+            message = "does not go with across: a row of a grid has several cells"
+            yield Problem(pointer=f"{at}/top/other", message=message)
         if len(set(self._after)) < len(self._after) and data.group:
             message = "gives two columns one name: name each differently"
             yield Problem(pointer=f"{at}/group/values", message=message)
@@ -170,16 +185,17 @@ class _Plan:
         data, at = self._data, self._at
         frame = self._filtered()
         if data.group:
-            frame = grouped(frame, data.group, self._names, at)
+            frame = grouped(frame, data.group, self._names, at, data.across)
         frame = ordered(frame, data.sort)
         if data.top:
             frame = topped(frame, data.top, self._label, self._numeric(), at)
-        if len(frame.rows) > self._fill.rows:
+        limit = self._fill.rows * (self._fill.limit if data.across else 1)
+        if len(frame.rows) > limit:
             raise BindingError(
                 Problem(
                     pointer=at,
                     message="gives more rows than this can show: use top, where or group",
-                    limit=self._fill.rows,
+                    limit=limit,
                     actual=len(frame.rows),
                 )
             )
@@ -187,7 +203,7 @@ class _Plan:
             known = len(self._source.items)
             message = f"gives no rows: none of the {known} is left"
             raise BindingError(Problem(pointer=at, message=message))
-        return ShownRows(frame, self._label, self._columns, at, data.round)
+        return ShownRows(frame, self._label, self._columns, at, data.round, across=data.across)
 
     def _numeric(self) -> list[str]:
         """The columns that a chart shows as numbers."""
@@ -200,11 +216,13 @@ class _Plan:
         kept = list(range(len(source.items)))
         for condition in data.where:
             kept = [n for n in kept if accepts(condition, source.cell(n, condition.column))]
+        second = [data.across] if data.across else []
         if data.group:
-            of = (data.group.by, *(a.column for a in data.group.values if a.column))
+            of = (data.group.by, *second, *(a.column for a in data.group.values if a.column))
         else:
             of = (
                 *([self._label] if self._label else ()),
+                *second,
                 *(column for column, _ in self._columns),
                 *(key.by for key in data.sort),
                 *([data.top.by] if data.top and data.top.by else ()),

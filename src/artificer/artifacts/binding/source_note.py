@@ -84,7 +84,7 @@ class _Note:
             yield self._say("columns", self._listed([_quoted(name) for name in data.columns]))
         yield from self._conditions(data.where)
         if data.group:
-            yield self._group(data.group)
+            yield self._group(data.group, data.across)
         if data.sort:
             keys = [
                 self._say("descending", word(k.by)) if k.descending else word(k.by)
@@ -107,7 +107,7 @@ class _Note:
         if self._payload.get("kind") == "table":
             columns = ""
         elif columns and data.label:
-            columns = self._say("by", columns, word(data.label))
+            columns = self._say("by", columns, self._both(data.label, data.across))
         place = self._say("at", word(data.rows)) if data.rows else ""
         return ", ".join(filter(None, (columns, place)))
 
@@ -142,14 +142,18 @@ class _Note:
             return self._say("contains", column, _value(condition.value))
         return f"{column} {condition.op} {_value(condition.value)}"
 
-    def _group(self, group: RowGroup) -> str:
+    def _both(self, first: str, second: str) -> str:
+        names = [word(name) for name in (first, second) if name]
+        return f" {self._words['note_and']} ".join(names)
+
+    def _group(self, group: RowGroup, across: str) -> str:
         numbers = ", ".join(
             self._say("as", self._calculated(a.calculate, a.column), _quoted(a.name))
             if a.name and a.name != a.column
             else self._calculated(a.calculate, a.column)
             for a in group.values
         )
-        by = word(group.by)
+        by = self._both(group.by, across)
         if group.date:
             return self._say("group_date", by, self._words[f"note_{group.date}"], numbers)
         return self._say("group", by, numbers)
