@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,10 @@ from render_page import parse
 from render_sample import NARRATIVE, report
 
 from artificer.artifacts.deliverable import Deliverable
+from artificer.artifacts.value import CitedValue
 from artificer.render.html import to_html
 from artificer.render.language import _catalogue, language, language_of
+from artificer.render.markdown import to_markdown
 from artificer.render.report import Report
 
 SAMPLES = {
@@ -63,3 +66,63 @@ def test_any_text_has_a_language(text: str) -> None:
     assert language_of(text) == language_of(text)
     empty = Deliverable(status="completed", narrative="")
     assert Report("", empty, {}, report().provenance).language == language("en")
+
+
+BARS = (
+    "create_bar_chart",
+    {
+        "id": "x",
+        "labels": ["Bonn", "Köln"],
+        "unit": "€",
+        "series": [{"name": "Umsatz", "values": [12500.5, 1e-9]}],
+    },
+)
+ROWS = {"kind": "table", "id": "t", "columns": ["a", "b"], "rows": [[12500.5, True], [1e-9, False]]}
+
+
+@pytest.mark.req("html-numbers")
+def test_numbers_and_descriptions_are_in_the_language_of_the_page() -> None:
+    narrative = SAMPLES["de"] + "\n\n{{artifact:chart:x}}\n\n{{artifact:table:t}}"
+    made = report(narrative, [BARS, ("create_table", {"table": ROWS})], status="partial")
+    page = parse(to_html(made))
+    figure = page.one("figure").text
+    assert "Balkendiagramm: 2 Kategorien. Höchster Wert: 12.500,5 (Bonn)" in figure
+    assert "Kategorie" in figure and "Bonn: 12.500,5\u202f€" in figure
+    table = page.all("table")[-1].text
+    assert "12.500,5" in table and "1e-9" in table and "ja" in table
+    text = to_markdown(made)
+    for words in ("12.500,5", "1e-9", "| Kategorie |", "> **Dieser Bericht ist unvollständig.**"):
+        assert words in text
+    assert "12500.5" in unquote(page.one("figure").one("a").attributes["href"]), "a file is plain"
+
+
+@pytest.mark.req("html-numbers")
+@pytest.mark.parametrize(
+    ("value", "english", "french"),
+    [
+        (12500.5, "12,500.5", "12\u202f500,5"),
+        (9999, "9999", "9999"),
+        (-0.25, "-0.25", "-0,25"),
+        (1e-9, "1e-9", "1e-9"),
+        (1.5e-7, "1.5e-7", "1,5e-7"),
+        (1e15, "1,000,000,000,000,000", "1\u202f000\u202f000\u202f000\u202f000\u202f000"),
+        (1e21, "1e21", "1e21"),
+        (0.00001, "0.00001", "0,00001"),
+    ],
+)
+def test_a_number_has_one_form_in_each_language(value: float, english: str, french: str) -> None:
+    assert language("en").numbers.figure(value) == english
+    assert language("fr").numbers.figure(value) == french
+
+
+@pytest.mark.req("html-numbers")
+def test_a_cited_value_has_the_signs_of_the_page() -> None:
+    shown = {"value": "1234567.5", "shown": "1,234,567.5 kg"}
+    values = {
+        ("value", "n"): CitedValue(id="n", **shown),
+        ("value", "v"): CitedValue(id="v", value="v1.2", shown="v1.2"),
+    }
+    narrative = SAMPLES["de"] + " {{artifact:value:n}} und {{artifact:value:v}}"
+    delivered = Deliverable(status="completed", narrative=narrative)
+    text = to_markdown(Report("", delivered, values, report().provenance))
+    assert "1.234.567,5 kg und v1.2" in text

@@ -22,6 +22,7 @@ from artificer.render.charts.encoding import (
 )
 from artificer.render.charts.measure import width
 from artificer.render.charts.style import DASHES, SHAPES, Canvas, ChartSpec
+from artificer.render.text import one_line
 
 _FORMS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d"}
 """How dates are written, by the length of the longest label: in digits, as in every language."""
@@ -87,7 +88,8 @@ def _x_axis(chart: LineChart | AreaChart, canvas: Canvas) -> tuple[Sequence[obje
         labels = labels_below(chart.labels, canvas)
         axis = category_axis(labels, canvas, upright=True, title=chart.label_title)
         widest = max(map(width, labels)) / canvas.column(len(labels))
-        if len(labels) > _THIN_FROM and "labelAngle" in axis["axis"] and widest <= _THIN_TO:
+        plain = labels == [one_line(label) for label in chart.labels]
+        if plain and len(labels) > _THIN_FROM and "labelAngle" in axis["axis"] and widest <= _THIN_TO:
             axis["axis"] |= {"labelAngle": 0, "labelAlign": "center", "labelOverlap": "greedy"}
         return labels, axis
     known_times = [t for t in times if t is not None]
