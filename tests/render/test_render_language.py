@@ -80,7 +80,7 @@ BARS = (
 ROWS = {"kind": "table", "id": "t", "columns": ["a", "b"], "rows": [[12500.5, True], [1e-9, False]]}
 
 
-@pytest.mark.req("html-numbers")
+@pytest.mark.req("html-number-forms")
 def test_numbers_and_descriptions_are_in_the_language_of_the_page() -> None:
     narrative = SAMPLES["de"] + "\n\n{{artifact:chart:x}}\n\n{{artifact:table:t}}"
     made = report(narrative, [BARS, ("create_table", {"table": ROWS})], status="partial")
@@ -96,7 +96,7 @@ def test_numbers_and_descriptions_are_in_the_language_of_the_page() -> None:
     assert "12500.5" in unquote(page.one("figure").one("a").attributes["href"]), "a file is plain"
 
 
-@pytest.mark.req("html-numbers")
+@pytest.mark.req("html-number-forms")
 @pytest.mark.parametrize(
     ("value", "english", "french"),
     [
@@ -115,7 +115,7 @@ def test_a_number_has_one_form_in_each_language(value: float, english: str, fren
     assert language("fr").numbers.figure(value) == french
 
 
-@pytest.mark.req("html-numbers")
+@pytest.mark.req("html-number-forms")
 def test_a_cited_value_has_the_signs_of_the_page() -> None:
     shown = {"value": "1234567.5", "shown": "1,234,567.5 kg"}
     values = {

@@ -103,15 +103,15 @@ def grouped(
     if group.date is not None:
         keys.sort(key=lambda key: (key[0] is None, as_text(key[0])))
     rows: list[list[DataCell]] = []
-    for key in keys:
-        members = found[key]
+    for cells in keys:
+        members = found[cells]
         values = [
             calculated(aggregate, [row[frame.index(aggregate.column)] for row in members], where)
             if aggregate.column
             else Decimal(len(members))
             for aggregate, where in zip(group.values, _places(group, at), strict=True)
         ]
-        first = members[0][by] if group.date is None else key[0]
+        first = members[0][by] if group.date is None else cells[0]
         rows.append([first, *(members[0][index] for index in second), *values])
     return Frame((group.by, *([across] if across else ()), *names), rows)
 

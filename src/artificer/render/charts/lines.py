@@ -89,7 +89,12 @@ def _x_axis(chart: LineChart | AreaChart, canvas: Canvas) -> tuple[Sequence[obje
         axis = category_axis(labels, canvas, upright=True, title=chart.label_title)
         widest = max(map(width, labels)) / canvas.column(len(labels))
         plain = labels == [one_line(label) for label in chart.labels]
-        if plain and len(labels) > _THIN_FROM and "labelAngle" in axis["axis"] and widest <= _THIN_TO:
+        if (
+            plain
+            and len(labels) > _THIN_FROM
+            and "labelAngle" in axis["axis"]
+            and widest <= _THIN_TO
+        ):
             axis["axis"] |= {"labelAngle": 0, "labelAlign": "center", "labelOverlap": "greedy"}
         return labels, axis
     known_times = [t for t in times if t is not None]
