@@ -23,7 +23,7 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 
 
-class Places(Protocol):
+class LinkPlaces(Protocol):
     """Knows what fragment ids of the page are in the document."""
 
     def bookmark(self, place: str) -> str | None:
@@ -65,7 +65,7 @@ _LOOKS: dict[str, dict[str, bool]] = {
 class Words:
     """Writes running text into one paragraph, with white space as a page shows it."""
 
-    def __init__(self, paragraph: Paragraph, places: Places) -> None:
+    def __init__(self, paragraph: Paragraph, places: LinkPlaces) -> None:
         self._paragraph = paragraph
         self._places = places
         self._is_fresh = not paragraph.text
