@@ -23,6 +23,7 @@ from artificer import (
 from artificer.core.events import CallContinued, ReceiptIgnored
 from artificer.core.record import EventLine
 from artificer.core.transitions import reduce
+from artificer.events import CallSuspended
 from artificer.providers.scripted import call, reply, say
 from artificer.runtime.waiting import questions_below
 from artificer.values.model import ModelFailure
@@ -319,3 +320,25 @@ async def test_explain_names_the_child_and_what_it_asks() -> None:
             f'a person\'s answer for {child}: pay {{"to":"Ada"}}',
         )
         assert found.next[0] == "artificer approve r --list"
+
+
+@pytest.mark.req("stream-call-waits")
+async def test_a_stream_shows_that_a_call_waits_for_its_run() -> None:
+    till = Till()
+    agent = boss(asks("buy"), "Bought.", buy=payer(till, pays("Ada"), "Paid."))
+    async with World.in_memory() as world:
+        async with world.stream("Buy.", agent) as stream:
+            events = [event async for event in stream]
+            run = await stream.result()
+        (suspended,) = (event for event in events if isinstance(event, CallSuspended))
+        (question,) = run.questions
+        assert (suspended.tool, suspended.standing) == ("buy", "waiting")
+        assert suspended.child == question.run
+        await world.send(run.id, AnswerCall(call=question.digest, approved=True))
+        assert (await world.resume(run.id, agent)).text == "Bought."
+        recorded = [event async for event in world.events(run.id)]
+        of_the_call = [event for event in recorded if getattr(event, "call_id", "")]
+        assert {getattr(event, "tool", "") for event in of_the_call} == {"buy"}
+        kinds = [event.type for event in of_the_call]
+        assert kinds[1:3] == ["call_started", "call_suspended"]
+        assert kinds[-1] == "call_finished"

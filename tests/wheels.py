@@ -152,7 +152,7 @@ def main() -> None:
     )
     if found is None:
         raise SystemExit("uv is missing: python -m pip install uv")
-    failures: list[str] = []
+    failed = 0
     print("| Python | by | result |\n| --- | --- | --- |")
     with tempfile.TemporaryDirectory() as temporary:
         wheel = build(Path(temporary))
@@ -161,9 +161,10 @@ def main() -> None:
                 failure = tried(by, interpreter, wheel, Path(found))
                 result = "failed" if failure else "works"
                 print(f"| {interpreter.version} | {by} | {result} |", flush=True)
-                failures += [f"Python {interpreter.version}, {by}: {failure}"] if failure else []
-    print("\n".join(failures), file=sys.stderr)
-    sys.exit(bool(failures))
+                if failure:
+                    failed += 1
+                    print(f"Python {interpreter.version}, {by}: {failure}", file=sys.stderr)
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":

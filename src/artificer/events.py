@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from artificer.artifacts.ref import ArtifactRef
 from artificer.core.intents import FinishReason
 from artificer.core.verdict import VerdictWord
+from artificer.core.waits import IdleStanding
 from artificer.ports import Question
 from artificer.values.base import Digest, Problem, Text, Value, ValueReader
 from artificer.values.blocks import CallStatus
@@ -164,6 +165,24 @@ class CallProgressed(_RunEvent):
     total: int | None = None
 
 
+class CallSuspended(_RunEvent):
+    """The run that a call started, ``child``, is idle before its end: the call waits with it."""
+
+    type: ClassVar[Literal["call_suspended"]] = "call_suspended"
+    call_id: str
+    tool: str
+    child: str
+    standing: IdleStanding
+
+
+class CallResumed(_RunEvent):
+    """A call that was suspended goes on: its run may."""
+
+    type: ClassVar[Literal["call_resumed"]] = "call_resumed"
+    call_id: str
+    tool: str
+
+
 class CallFinished(_RunEvent):
     """A call ended. ``content`` is what the model reads."""
 
@@ -251,6 +270,8 @@ RunEvent = (
     | ApprovalReceived
     | CallStarted
     | CallProgressed
+    | CallSuspended
+    | CallResumed
     | CallFinished
     | ArtifactCreated
     | ReplySentBack

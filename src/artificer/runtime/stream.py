@@ -249,6 +249,10 @@ async def watch(
             if not here and reader.seq != known:
                 known, state = reader.seq, await reader.state()
                 if state.only_waits or state.phase in IDLE or _is_idle_build(state):
+                    async for event in reader.recorded():  # the state may know of more records
+                        yield event
+                    if reader.seq != known:
+                        continue
                     yield reader.ended(state, text_of(state))
                     return
             await reader.changed(POLL)

@@ -22,7 +22,9 @@ from artificer.events import (
     CallFinished,
     CallJudged,
     CallProgressed,
+    CallResumed,
     CallStarted,
+    CallSuspended,
     EventsMissed,
     ItemTicked,
     ModelChanged,
@@ -184,8 +186,8 @@ class Translator:
                     by=by,
                     reason=reason,
                 )
-            case ev.ToolReturned() as returned:
-                yield from self._returned(returned)
+            case ev.ToolReturned() | ev.CallWaiting() | ev.CallContinued():
+                yield from self._of_call(event)
             case ev.ChecklistTicked(checklist=name, item=item, checked=checked, by=by):
                 label = event.label
                 yield ItemTicked(
@@ -225,6 +227,22 @@ class Translator:
                 yield from self._changed(code)
             case _:
                 pass
+
+    def _of_call(
+        self, event: ev.ToolReturned | ev.CallWaiting | ev.CallContinued
+    ) -> Iterator[RunEvent]:
+        """Yield the events of a call that ended, waits for its run, or goes on with it."""
+        run, seq = self.run, self.seq
+        call, tool = self._calls.get(event.intent, ("", ""))
+        match event:
+            case ev.ToolReturned():
+                yield from self._returned(event)
+            case ev.CallContinued():
+                yield CallResumed(run=run, seq=seq, call_id=call, tool=tool)
+            case ev.CallWaiting(run=child, standing=standing):
+                yield CallSuspended(
+                    run=run, seq=seq, call_id=call, tool=tool, child=child, standing=standing
+                )
 
     def _returned(self, event: ev.ToolReturned) -> Iterator[RunEvent]:
         call, tool = self._calls.pop(event.intent, ("", ""))

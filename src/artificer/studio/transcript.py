@@ -103,8 +103,11 @@ def _add(found: Transcript, calls: dict[str, CallView], event: ev.RunEvent) -> N
             if call_id in calls:
                 word = "approved" if approved else "denied"
                 calls[call_id].approved_by = f"{word} by {by or 'someone'}"
-        case ev.CallStarted(call_id=call_id) if call_id in calls:
-            calls[call_id].status = "running"
+        case ev.CallStarted(call_id=id) | ev.CallResumed(call_id=id) if id in calls:
+            calls[id].status = "running"
+        case ev.CallSuspended(call_id=call_id, child=child) if call_id in calls:
+            calls[call_id].status = "waiting"
+            calls[call_id].content = f"It waits for run {child}."
         case ev.CallFinished(call_id=call_id) if call_id in calls:
             call = calls[call_id]
             call.status, call.duration_ms = event.status, event.duration_ms

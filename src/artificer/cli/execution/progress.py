@@ -16,6 +16,7 @@ from artificer.events import (
     CallFinished,
     CallJudged,
     CallStarted,
+    CallSuspended,
     ModelChanged,
     ModelReplied,
     RunEvent,
@@ -133,6 +134,8 @@ class Progress(Observer):
                 self._judged(event)
             case ApprovalReceived(approved=False, tool=tool, reason=reason):
                 self.screen.line(f"  {tool or 'the call'}  not approved. {reason}", "bad")
+            case CallSuspended(tool=tool, child=child, standing=standing):
+                self.screen.line(f"  {tool}  waits for run {child}, which is {standing}")
             case CallFinished():
                 self._finished(event)
             case _:
