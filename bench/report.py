@@ -45,7 +45,7 @@ display(HTML("<table>" + "".join("<tr>" + "".join(f"<td>{{r * c}}</td>" for c in
 
 def sample() -> Exported:
     """The report: no chart is like another, so that none comes from a cache by accident."""
-    made = [*map(_chart, range(CHARTS)), *map(_table, range(TABLES))]
+    made = [*map(chart, range(CHARTS)), *map(table, range(TABLES))]
     refs, artifacts, payloads = [], {}, {}
     for tool, arguments in made:
         kind, name, title = catalog.identity(tool, arguments)
@@ -62,7 +62,7 @@ def sample() -> Exported:
     return Exported(report, payloads)
 
 
-def _chart(n: int) -> tuple[str, dict[str, Any]]:
+def chart(n: int) -> tuple[str, dict[str, Any]]:
     tool = ("bar", "line", "area", "stacked_bar")[n % 4]
     series = [{"name": f"S{s}", "values": [n + s + v * 1.5 for v in range(12)]} for s in range(3)]
     labels = [f"M{month}" for month in range(12)]
@@ -75,7 +75,7 @@ def _chart(n: int) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _table(n: int) -> tuple[str, dict[str, Any]]:
+def table(n: int) -> tuple[str, dict[str, Any]]:
     rows = [[f"Row {r}", *(r * c + n + 0.5 for c in range(5))] for r in range(20)]
     columns = ["Name", *(f"Column {c}" for c in range(5))]
     return "create_table", {

@@ -19,6 +19,7 @@ SMALLEST = {
     "tools": {"rounds": 1, "mebibytes": 1, "ballast": 1},
     "scale": {"runs": 30, "small": 5, "rounds": 1},
     "serve": {"rounds": 1, "runs": 2, "concurrent": 2, "pause_ms": 0},
+    "studio": {"watchers": 2, "rounds": 1, "runs": 30, "turns": 1, "browser": 0},
     "many": {"runs": 3, "turns": 2, "waiting_runs": 2},
 }
 PROGRAM = """

@@ -109,6 +109,7 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
         finally:
             indexing.cancel()
             await asyncio.wait((indexing,))
+            await context.broadcasts.aclose()
             await context.executions.aclose()
 
     app = Starlette(

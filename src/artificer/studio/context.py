@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from starlette.datastructures import FormData
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from artificer.errors import NotFoundError, OperatorError
 from artificer.runs import History, Run
 from artificer.studio.access import Actor
+from artificer.studio.broadcasts import Broadcasts
 from artificer.studio.executions import Executions
 from artificer.studio.exports import Exports
 from artificer.studio.tokens import ApiTokens
@@ -34,6 +36,11 @@ class StudioContext:
     exports: Exports = field(default_factory=Exports)
     proving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a replay or a verification is computed: one at a time."""
+
+    @cached_property
+    def broadcasts(self) -> Broadcasts:
+        """The shared readers of the runs that somebody watches."""
+        return Broadcasts(self.world)
 
     async def begun(self, run: str) -> None:
         """Wait until a new run has its first record.

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 from starlette.requests import Request
-
-from artificer.events import sse
-from artificer.world import World
 
 EVENT_STREAM = "text/event-stream"
 
@@ -24,10 +19,3 @@ def number_in(text: str, otherwise: int) -> int:
     """Return the whole number that a text is, or ``otherwise``."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
     return int(text) if is_number else otherwise
-
-
-async def event_pieces(world: World, run: str, after: int) -> AsyncIterator[bytes]:
-    """Yield the events of a run after a record; a reader that was cut off comes again."""
-    yield b"retry: 1000\n\n"
-    async for event in world.events(run, after=after):
-        yield sse(event)

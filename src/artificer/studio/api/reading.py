@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -32,7 +32,7 @@ from artificer.studio.api.answers import (
     run_answer,
 )
 from artificer.studio.api.declared import ApiRequest, ShortName
-from artificer.studio.live import EVENT_STREAM, after_of, event_pieces
+from artificer.studio.live import EVENT_STREAM, after_of
 
 MAX_PAGE = 200
 """Limit on the runs, events or hits of one answer."""
@@ -143,7 +143,7 @@ async def list_events(request: ApiRequest) -> EventPage:
 async def stream_events(request: ApiRequest) -> Response:
     """Stream the events of a run as it goes on, as server-sent events; the last is `run_ended`."""
     run = await run_of(request)
-    after, world = after_of(request.http, request.query.after), request.world
+    after, broadcasts = after_of(request.http, request.query.after), request.context.broadcasts
     streams, sender = request.context.streams, request.actor.sender
     if streams[sender] >= MAX_STREAMS:
         raise RateLimitError(f"{MAX_STREAMS} streams are open already.", seconds=10)
@@ -153,8 +153,9 @@ async def stream_events(request: ApiRequest) -> Response:
     async def pieces() -> AsyncIterator[bytes]:
         streams[sender] += 1
         try:
-            async for piece in event_pieces(world, run.id, after):
-                yield piece
+            async with aclosing(broadcasts.pieces(run.id, after)) as found:
+                async for piece in found:
+                    yield piece
         finally:
             streams[sender] -= 1
             if not streams[sender]:

@@ -13,7 +13,7 @@ from artificer.errors import NotFoundError
 from artificer.studio.context import Form, actor_of, context_of, history_of, posted, run_of
 from artificer.studio.decisions import decisions_of
 from artificer.studio.downloads import downloads_of
-from artificer.studio.live import EVENT_STREAM, after_of, event_pieces, number_in
+from artificer.studio.live import EVENT_STREAM, after_of, number_in
 from artificer.studio.pages import page
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised, topmost
@@ -73,7 +73,7 @@ async def events(request: Request) -> Response:
     """Stream the events of a run from the record after ``after``, or after the last one seen."""
     run = await run_of(request)
     after = after_of(request, number_in(request.query_params.get("after", ""), 0))
-    pieces = event_pieces(context_of(request).world, run.id, after)
+    pieces = context_of(request).broadcasts.pieces(run.id, after)
     return StreamingResponse(pieces, media_type=EVENT_STREAM)
 
 
