@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 from revised import EVIL, revised
@@ -85,6 +87,9 @@ async def test_pages_show_each_version_and_what_changed(
     assert "<del>second</del>" in file and "<ins>third</ins>" in file
     svg = (await client.get("/runs/r/artifacts/svg:map/changes")).text
     assert svg.count('src="data:image/svg+xml;base64,') == 2
+    same = (await client.get("/runs/r/artifacts/chart:people/changes?a=2&b=2")).text
+    ids = re.findall(r' id="([^"]+)"', same)
+    assert "Both versions are the same." in same and len(ids) == len(set(ids))
     gone = (await client.get("/runs/r/artifacts/list:names")).text
     assert "It was withdrawn from the report." in gone and "json?version=1" in gone
     saved = await client.get("/runs/r/artifacts/table:cities/csv?version=1")

@@ -116,10 +116,8 @@ async def _changes(
     change = artifact_change(before, after)
     drawings: list[tuple[ArtifactVersion, ShownArtifact]] = []
     if change.drawings:
-        for version, made in ((one, before), (other, after)):
-            drawings.append(
-                (version, await asyncio.to_thread(drawn, typed(made), f"{version.number}-"))
-            )
+        for side, version, made in (("a-", one, before), ("b-", other, after)):
+            drawings.append((version, await asyncio.to_thread(drawn, typed(made), side)))
     values = {
         "run": history.run,
         "name": name,
