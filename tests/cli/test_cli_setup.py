@@ -53,6 +53,8 @@ async def test_models_shows_which_keys_are_missing(shell: Shell) -> None:
     rows = {line.split()[0]: line.split()[1] for line in table.out.splitlines()}
     expected = {"anthropic": "-", "openai": "yes", "groq": "-", "local": "-", "own": "no"}
     assert {name: rows[name] for name in expected} == expected
+    ollama = next(line for line in table.out.splitlines() if line.startswith("ollama"))
+    assert ollama.split()[1:3] == ["not", "checked"]
     assert "export OWN=…" in table.out
     assert "default: own/m" in table.err
     assert "sk-secret" not in table.out

@@ -58,7 +58,7 @@ def _known(config: Config) -> dict[str, list[str]]:
 
 
 def _row(finding: ProviderFinding, models: list[str]) -> tuple[str, ...]:
-    ready = {True: "yes", None: "-", False: "no"}[finding.ok]
+    ready = {True: "yes" if finding.checked else "not checked", None: "-", False: "no"}[finding.ok]
     detail = f"{finding.detail}: {finding.hint}" if finding.hint else finding.detail
     more = " …" if len(models) > EXAMPLES else ""
     return (finding.name, ready, detail, ", ".join(models[:EXAMPLES]) + more)

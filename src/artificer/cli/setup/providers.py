@@ -20,7 +20,8 @@ SDKS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "openai"}
 class ProviderFinding:
     """A provider: ``ok`` is None where it was never set up, and False where a setting is missing.
 
-    ``key`` is the variable that holds its key, or empty.
+    ``key`` is the variable that holds its key, or empty. ``checked`` is False for a server that
+    needs no key: nobody has looked whether it runs.
     """
 
     name: str
@@ -28,6 +29,7 @@ class ProviderFinding:
     detail: str
     hint: str = ""
     key: str = ""
+    checked: bool = True
 
 
 def provider_findings(config: Config) -> list[ProviderFinding]:
@@ -48,7 +50,10 @@ def _finding(known: KnownProvider) -> ProviderFinding:
         detail, hint = "no address", "see docs/guides/models.md"
     elif extra and not is_installed(extra):
         ok, hint = None, how_to_install(extra)
-    return ProviderFinding(name=known.name, ok=ok, detail=detail, hint=hint, key=key)
+    checked = known.has_key or not known.base_url  # a server without a key may not be running
+    return ProviderFinding(
+        name=known.name, ok=ok, detail=detail, hint=hint, key=key, checked=checked
+    )
 
 
 def embedded_finding(config: Config) -> ProviderFinding:
