@@ -122,7 +122,7 @@ LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 lock: $(VENV)/.dev  ## resolve the locked versions again
 	@$(PIP) install uv
-	@$(LOCK) --upgrade --extra local --extra charts --output-file requirements/demo.lock
+	@$(LOCK) --upgrade --extra local --extra charts --extra studio --output-file requirements/demo.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
 	@$(filter-out pyproject.toml,$(LOCK)) --upgrade --group docs --output-file requirements/docs.lock
 	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock

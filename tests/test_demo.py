@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,8 +21,10 @@ import refused  # noqa: E402
 
 from artificer import World, load_config  # noqa: E402
 from artificer.artifacts.placeholder import find  # noqa: E402
+from artificer.providers.local_fetch import MODEL_FILE, model_path  # noqa: E402
 from artificer.providers.local_text import rules_of  # noqa: E402
 from artificer.testing import ScriptedProvider, call, reply  # noqa: E402
+from needs import require  # noqa: E402
 
 
 @pytest.fixture
@@ -114,3 +118,38 @@ class TestThePage:
         said = capsys.readouterr().out
         assert "/data/values/0/colour: is not a known parameter" in said
         assert "/data/values/0/column: is not a column" in said
+
+
+@pytest.mark.req("demo-page")
+def test_the_demo_itself_ends_with_a_command_that_works(folder: Path, tmp_path: Path) -> None:
+    model = model_path(Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser())
+    require("xllamacpp")
+    require("vl_convert")
+    require("the embedded model", model.exists())
+    home = tmp_path / "home"
+    (home / "models").mkdir(parents=True)
+    (home / "models" / MODEL_FILE).symlink_to(model.resolve())
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "ARTIFICER_HOME": str(home),
+        "DEMO_CHECKOUT": str(folder),
+    }
+    script = ["sh", str(DEMO / "demo.sh"), str(tmp_path / "report")]
+    done = subprocess.run(
+        script, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+    said = done.stdout
+    assert done.returncode == 0, said + done.stderr
+    assert "/data/values/0/colour: is not a known parameter" in said
+    assert re.search(r"problem: The journal's blob sha256:\w+ holds other bytes", said)
+    assert re.search(r"identical: \d+ events", said)
+    page = (tmp_path / "report" / "report.html").read_text("utf-8")
+    assert "Numbers typed by the model" not in page
+    assert page.count("Data: count_files, call 1") >= 3
+    assert (tmp_path / "report" / "made.html").exists()
+    opening = said.splitlines()[-1].partition(":")[2].strip()
+    assert opening.endswith("artificer studio")
+    command = ["sh", "-c", f"{opening} --help"]
+    helped = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "--no-open" in helped.stdout

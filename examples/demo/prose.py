@@ -18,11 +18,10 @@ def grammar(*, shallow: bool, history: bool) -> str:
         "lead": '("Two tools counted all this in your checkout" | "All this was counted in your'
         ' checkout by two tools") ". No model typed a number."',
         **{f"about-chart-{span}s": _past(span, shallow=shallow) for span in SPANS},
-        "about-chart-languages": '("Some languages fill more lines than others" | "The bars'
-        ' compare the languages") (", and the longest bar comes first." | "; the list goes from'
-        ' more to less.")',
-        "about-chart-folders": '("Here are the folders" | "The folders differ") (", the largest'
-        ' one first." | " in size, and the bars show by how much.")',
+        "about-chart-languages": '("Some languages fill more of it than others" | "The bars'
+        ' compare the languages") (", drawn to one scale." | ", side by side.")',
+        "about-chart-folders": '("Here are the folders" | "The folders differ in size") (", drawn'
+        ' to one scale." | ", side by side.")',
         "about-chart-largest": '("A few files are much longer than the rest" | "These are the'
         ' longest files") (", and here they stand side by side." | " of the checkout.")',
         "about-table-languages": '("Language by language" | "In detail, by language") ":"',
@@ -33,7 +32,7 @@ def grammar(*, shallow: bool, history: bool) -> str:
         "about-value-text-files": '("Of them text" | "Files that are text") ":"',
         "about-value-lines": '("Lines of text" | "Lines in all") ":"',
         "about-value-commits": '("Commits" | "Commits so far") ":"',
-        "closing": f'"## What was forced" "\\n\\n" {_quoted(_forced(history))}',
+        "closing": f'"## What the model did" "\\n\\n" {_quoted(_forced(history))}',
     }
     return "\n".join(f"{name} ::= {rule}" for name, rule in rules.items())
 

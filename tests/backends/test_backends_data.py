@@ -171,10 +171,11 @@ class Struct(msgspec.Struct):
 
 
 RESULTS: list[tuple[Any, bytes | None]] = [
+    ({"z": {"b": 1, "a": [{"y": 2.0, "x": None}]}}, b'{"z":{"b":1,"a":[{"y":2,"x":null}]}}'),
     ({"a": 0.1, "b": [10**30, 1e22]}, b'{"a":0.1,"b":[1000000000000000000000000000000,1e+22]}'),
-    (Model(price=Decimal("1.10"), name="x"), b'{"name":"x","price":"1.10"}'),
+    (Model(price=Decimal("1.10"), name="x"), b'{"price":"1.10","name":"x"}'),
     ([Record(Decimal("1.10"), 0.5)], b'[{"price":"1.10","share":0.5}]'),
-    ([Struct(Decimal("1.10"), 3)], b'[{"count":3,"price":"1.10"}]'),
+    ([Struct(Decimal("1.10"), 3)], b'[{"price":"1.10","count":3}]'),
     (Decimal("1.10"), b"1.10"),
     (17, b"17"),
     ('{"n": 1.10}', b'{"n":1.10}'),

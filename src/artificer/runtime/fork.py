@@ -16,6 +16,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Attachment, Journal
+from artificer.runtime.bindings import binding_in
 
 _SETTLED = (RunPhase.GENERATING, RunPhase.STALLED, RunPhase.BUILDING, RunPhase.FINISHED)
 """Nothing is pending but a request to the model: every call of every turn is answered. What a build
@@ -71,12 +72,36 @@ def plan_fork(lines: Sequence[Line], changes: ForkChanges, spec: RunSpec) -> For
             f"Record {late[0]} cannot be edited: records are taken up to {boundary}.",
             hint="Name a later record with --at, or none.",
         )
+    _check_bound(lines[:boundary], edits)
     facts = tuple(
         _edited(line, edits.get(line.seq), spec)
         for line in lines[:boundary]
         if isinstance(line, EventLine) or line.seq in edits
     )
     return ForkPlan(facts, boundary, tuple(sorted(edits)))
+
+
+def _check_bound(lines: Sequence[Line], edits: Mapping[int, str]) -> None:
+    """Refuse to take over an artifact without the data that it is bound to."""
+    state, edited = RunState(), dict[str, int]()
+    for line in lines if edits else ():
+        if not isinstance(line, EventLine):
+            continue
+        event = line.event
+        if isinstance(event, ev.ToolReturned) and line.seq in edits:
+            found = next((p.call_id for p in state.pending if p.n == event.intent), "")
+            edited[found] = line.seq
+        elif isinstance(event, ev.CallsJudged):
+            changed = {s.label: edited[s.call_id] for s in state.sources if s.call_id in edited}
+            for verdict in event.verdicts:
+                made = binding_in(verdict)
+                if made and made[1] in changed:
+                    raise OperatorError(
+                        f"{made[0]}, made at record {line.seq}, is bound to record"
+                        f" {changed[made[1]]}, which is edited.",
+                        hint=f"Fork before it is made: --at {line.seq - 1}.",
+                    )
+        state, _ = reduce(state, event)
 
 
 async def origin_of(

@@ -8,7 +8,7 @@ the range of IEEE 754 decimal128, nesting that is too deep.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -45,6 +45,18 @@ def exact(value: Any) -> str:
     if "\ufffd" in text:
         raise InexactError("some of its characters could not be read; it may not be UTF-8")
     return text
+
+
+def in_order(text: str, value: Any) -> str:
+    """Write JSON with the members of each object in the order of ``value``, which it stands for.
+
+    Canonical JSON sorts them; who reads a table wants its columns as they were. A text that is not
+    exact stays as it is: its reader says why.
+    """
+    try:
+        return exact(_ordered(parse(text), value))
+    except InexactError:
+        return text
 
 
 def read_exact(data: bytes | str) -> JsonValue:
@@ -112,6 +124,15 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise InexactError(f"{name} is not a number")
+
+
+def _ordered(parsed: Any, value: Any) -> Any:
+    if isinstance(parsed, dict) and isinstance(value, Mapping):
+        members = {name: _ordered(parsed[name], value[name]) for name in value if name in parsed}
+        return members if len(members) == len(parsed) else parsed
+    if isinstance(parsed, list) and isinstance(value, list | tuple) and len(parsed) == len(value):
+        return [_ordered(item, own) for item, own in zip(parsed, value, strict=True)]
+    return parsed
 
 
 def _deeper(value: Any, levels: int) -> bool:

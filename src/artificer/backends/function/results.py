@@ -14,6 +14,7 @@ from artificer.errors import CanonicalError
 from artificer.ports import Attachment
 from artificer.ports.attachment import block_of
 from artificer.values.canon import canonical
+from artificer.values.exact_json import in_order
 from artificer.values.text import head_and_tail, well_formed
 
 MAX_CONTENT = 32_000
@@ -44,13 +45,18 @@ def text_of(result: Any) -> str:
 
     Raises ValueError for a result without a JSON form.
     """
-    if not isinstance(result, str):
-        value = result if plain.is_plain(result) else _jsonable(result)
-        try:
-            return canonical(value).decode()
-        except CanonicalError:  # a huge integer, NaN: no digest depends on it, and it can be read
-            return json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return str(result)
+    return str(result) if isinstance(result, str) else _written(_value(result))
+
+
+def _value(result: Any) -> Any:
+    return result if plain.is_plain(result) else _jsonable(result)
+
+
+def _written(value: Any) -> str:
+    try:
+        return canonical(value).decode()
+    except CanonicalError:  # a huge integer, NaN: no digest depends on it, and it can be read
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def shown(text: str) -> str:
@@ -61,13 +67,15 @@ def shown(text: str) -> str:
 
 def data_of(result: Any, text: str) -> str | None:
     """Return the text of a result that artifacts may be bound to: a number, an object, a list, or
-    a string that is JSON.
+    a string that is JSON. Members of an object stay in the order that the function gave them.
     """
     if isinstance(result, Decimal):
         return str(result)
     if isinstance(result, str):
         return well_formed(text) if text[:1] in ("{", "[") and _is_json(text) else None
-    return None if text[:1] in ('"', "n", "t", "f") else well_formed(text)
+    if text[:1] not in ("{", "["):
+        return None if text[:1] in ('"', "n", "t", "f") else well_formed(text)
+    return well_formed(in_order(text, _value(result)))
 
 
 def _is_json(text: str) -> bool:

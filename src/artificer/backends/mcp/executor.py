@@ -33,6 +33,7 @@ from artificer.ports import Attachment, BlobStore, Call, Receipt
 from artificer.ports.attachment import attachment_of
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.canon import canonical, digest_of
+from artificer.values.exact_json import in_order
 from artificer.values.text import well_formed
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ class McpExecutor:
             return None if found is None else self._link.redactor.clean(exact)
         if found is not None and found == result.structured_content:
             return self._link.redactor.clean(exact)
-        return canonical(outcome.structured).decode()
+        structured = self._link.redactor.clean_value(result.structured_content)
+        return in_order(canonical(outcome.structured).decode(), structured)
 
     def _outcome(self, result: CallToolResult, tool: RemoteTool, text: str) -> _Outcome:
         structured = self._link.redactor.clean_value(result.structured_content)
