@@ -44,8 +44,9 @@ site: $(SITE)/.site  ## build the documentation into site/; a broken link is an 
 	@$(SITE)/bin/python docs/localize.py site
 	@echo "Open site/index.html"
 
-pictures: $(VENV)/.dev  ## take the pictures of the README
+pictures: $(VENV)/.dev  ## take the pictures of the README and of the studio
 	@$(BIN)/python docs/pictures/make.py
+	@$(BIN)/python tests/studio/take_pictures.py
 
 gallery: $(VENV)/.dev  ## draw the reports of docs/gallery again from their recordings
 	@$(BIN)/python docs/gallery/make.py
