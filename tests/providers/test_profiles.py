@@ -53,7 +53,7 @@ def request(**changes: object) -> ModelRequest:
 def body(name: str, messages: Sequence[Message] = HISTORY) -> JsonObject:
     """A request as the provider of that name sends it, and as a replay maps it."""
     config = Config()
-    provider, model = ProviderPool(config).choose(f"{name}/m")
+    provider, model = ProviderPool(config, {}).choose(f"{name}/m")
     assert model == "m"
     sent = provider.prepare(request(), messages, Memo()).body
     replayed = build_mapper(name, wire_of(provider), config)
@@ -112,7 +112,7 @@ def test_a_variable_names_another_server(variable: str, value: str, name: str, u
 @pytest.mark.req("provider-by-name")
 def test_settings_of_a_known_name_keep_its_features() -> None:
     own = {"mistral": ProviderConfig(base_url="http://127.0.0.1:9/v1")}
-    provider = ProviderPool(Config(providers=own)).get("mistral")
+    provider = ProviderPool(Config(providers=own), {}).get("mistral")
     assert wire_of(provider).endswith("ids=9")
 
 
