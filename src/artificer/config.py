@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from artificer import prices
 from artificer.backends.browser.settings import BrowserConfig
@@ -77,17 +77,27 @@ HeaderName = Annotated[str, Meta(pattern=r"^([A-Za-z][A-Za-z0-9-]{0,63})?\Z")]
 _OTHERWISE_USED = frozenset({"authorization", "cookie", "host", "origin", "x-form-key"})
 
 
+AgentPlace = Annotated[
+    str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*\Z", max_length=300)
+]
+
+StudioRight = Literal["read", "act", "approve", "admin"]
+
+
 class StudioConfig(CheckedValue):
     """``[studio]``: how others than the user of this machine reach the studio.
 
     ``hosts`` are names under which it may be reached. ``identity_header`` holds the name of the
     person whom a reverse proxy has let in; it is believed from the ``proxies`` alone, which are
-    addresses or networks.
+    addresses or networks. ``identity_rights`` are the rights of such people.
+    ``agents`` are those that people may choose, each as ``module:name``.
     """
 
     hosts: tuple[HostName, ...] = ()
     identity_header: HeaderName = ""
     proxies: tuple[str, ...] = ()
+    agents: tuple[AgentPlace, ...] = ()
+    identity_rights: tuple[StudioRight, ...] = ("read", "act", "approve")
     requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000)] = 600
 
     def check(self) -> None:

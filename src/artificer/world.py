@@ -28,7 +28,13 @@ from artificer.runs import Run, make_run, text_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
-from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
+from artificer.wiring.assemble import (
+    assemble,
+    assemble_recorded,
+    new_build,
+    offered_tools,
+    recorded_provider,
+)
 from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance, idle_engine
@@ -42,6 +48,7 @@ from artificer.wiring.storage import memory_storage, open_storage
 
 if TYPE_CHECKING:
     from artificer.archive import Archive
+    from artificer.contracts.definition import Toolset
     from artificer.core.facts import OutputCheck
     from artificer.guard.guarded import Guarded
     from artificer.guard.tools import Guardables, GuardOptions
@@ -303,6 +310,11 @@ class World(AbstractAsyncContextManager["World"]):
     async def get(self, run_id: str) -> Run:
         """Return a run. Raises NotFoundError, TamperedError."""
         return await self.archive.get(run_id)
+
+
+async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolset:
+    """Return the tools that a new run of an agent would have. Raises what `World.run` raises."""
+    return await offered_tools(world._resources, agent or AgentDefinition())
 
 
 async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:

@@ -12,9 +12,9 @@ from strict_server import Calls, Fails, Says, StrictServer, Turn
 
 from artificer import cli, prices
 from artificer.cli.setup.init import TEMPLATE
-from artificer.cli.setup.providers import SUGGESTED
 from artificer.config import load_config
 from artificer.files import packaged
+from artificer.wiring.provider_findings import SUGGESTED
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-not-a-key"}
 

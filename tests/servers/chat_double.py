@@ -31,6 +31,11 @@ class Double:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        if head.startswith("get "):  # it lists no models
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            await writer.drain()
+            writer.close()
+            return
         self.heads.append(head)
         length = int(head.split("content-length:")[1].split()[0])
         self.requests.append(json.loads(await reader.readexactly(length)))

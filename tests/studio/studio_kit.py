@@ -15,6 +15,7 @@ from uvicorn import Config, Server
 
 from artificer.backends.browser.window import PROGRAMS
 from artificer.studio.access import Access
+from artificer.studio.agents import NO_AGENTS, Agents
 from artificer.studio.app import studio
 from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import ApiTokens
@@ -41,13 +42,17 @@ class Studio:
 
 @asynccontextmanager
 async def serving(
-    world: World, *, tokens: ApiTokens | None = None, identity: ProxyIdentity | None = None
+    world: World,
+    *,
+    tokens: ApiTokens | None = None,
+    identity: ProxyIdentity | None = None,
+    agents: Agents = NO_AGENTS,
 ) -> AsyncIterator[Studio]:
     """Serve a world as the command does."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     access = Access("Ada", tokens=tokens, identity=identity)
-    app = studio(world, access, [f"127.0.0.1:{port}"])
+    app = studio(world, access, [f"127.0.0.1:{port}"], agents)
     config = Config(
         app,
         proxy_headers=False,

@@ -230,7 +230,7 @@ async def test_admin_lists_and_revokes_tokens(api: tuple[Studio, Clients]) -> No
         ("POST", "/runs", b'{"prompt": ""}', (422, "invalid_value")),
         ("POST", "/runs", b'{"prompt": "x", "tools": ["rm"]}', (422, "invalid_value")),
         ("POST", "/runs/nowhere/steer", b'{"text": "x"}', (404, "not_found")),
-        ("POST", "/runs", b"x" * (MAX_BODY + 1), (413, "access")),
+        ("POST", "/verify", b"x" * (MAX_BODY + 1), (413, "access")),
     ],
 )
 async def test_a_wrong_request_is_answered_in_one_form(

@@ -76,7 +76,7 @@ async def test_a_form_without_its_key_is_refused(client: httpx.AsyncClient, serv
 
 async def test_a_large_body_is_refused(client: httpx.AsyncClient, served: Studio) -> None:
     headers = {"Origin": served.url}
-    answer = await client.post("/runs", content=b"x" * (MAX_BODY + 1), headers=headers)
+    answer = await client.post("/verify", content=b"x" * (MAX_BODY + 1), headers=headers)
     assert answer.status_code == 413
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from starlette.requests import HTTPConnection
 
-from artificer.errors import AccessError
+from artificer.errors import AccessError, ForbiddenError
 from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import SCOPES, ApiTokens, TokenScope
 
@@ -22,9 +22,6 @@ COOKIE = "artificer_studio"
 
 MAX_SESSIONS = 100
 """Sessions that are kept; the oldest is closed for a new one."""
-
-PERSON: frozenset[TokenScope] = frozenset({"read", "act", "approve"})
-"""The rights of a person whom a proxy has let in."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,15 @@ class Actor:
     def allows(self, scope: TokenScope) -> bool:
         """Whether they have a right."""
         return scope in self.scopes or "admin" in self.scopes
+
+    def require(self, scope: TokenScope) -> None:
+        """Raise ForbiddenError unless they have a right."""
+        if self.allows(scope):
+            return
+        make = f"artificer studio token new NAME --scope {scope}"
+        ask = "Ask whoever runs this studio: identity_rights in artificer.toml gives rights."
+        hint = make if self.is_token else ask
+        raise ForbiddenError(f"This needs the right {scope!r}.", hint=hint)
 
 
 class Access:
@@ -100,8 +106,8 @@ class Access:
             return self._program(presented)
         address = request.client.host if request.client else ""
         name = self._identity.name(address, request.headers) if self._identity else None
-        if name is not None:
-            return self._person(name)
+        if self._identity and name is not None:
+            return self._person(name, self._identity.rights)
         return self.actor(request.cookies.get(COOKIE))
 
     def _program(self, presented: list[str]) -> Actor:
@@ -116,7 +122,7 @@ class Access:
         name, sender = f"{found.name} (token {found.id})", f"token {found.id}"
         return Actor(name, "", frozenset(found.scopes), sender, is_token=True)
 
-    def _person(self, name: str) -> Actor:
+    def _person(self, name: str, rights: frozenset[TokenScope]) -> Actor:
         """Return a person by name: their forms stay valid as long as the studio runs."""
         form_key = hmac.new(self._form_secret, name.encode(), hashlib.sha256).hexdigest()
-        return Actor(name, form_key, PERSON, f"person {name}")
+        return Actor(name, form_key, rights, f"person {name}")

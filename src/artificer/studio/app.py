@@ -17,89 +17,34 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, BugError
 from artificer.render.stylesheet import tokens
 from artificer.studio.access import Access
+from artificer.studio.agents import NO_AGENTS, Agents
 from artificer.studio.api.declared import PREFIX
 from artificer.studio.api.routes import api
+from artificer.studio.choices import Offers
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
-from artificer.studio.problems import actor_at, answer_of, refused
+from artificer.studio.problems import REPORT_BUG, answer_of, refused
 from artificer.studio.protection import HEADERS, Protection
-from artificer.studio.views import (
-    artifacts,
-    attached,
-    checklists,
-    compare,
-    decide,
-    files,
-    home,
-    inbox,
-    proof,
-    records,
-    reports,
-    run,
-    runs,
-    search,
-    sources,
-    tree,
-)
+from artificer.studio.routes import ROUTES
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio")
 
 STATIC = str(resources.files("artificer.studio") / "static")
 
-RUNNING = (
-    Route("/", home.show),
-    Route("/inbox", inbox.show),
-    Route("/search", search.show),
-    Route("/runs", runs.show),
-    Route("/runs", home.begin, methods=["POST"]),
-    Route("/runs/{run}", run.show),
-    Route("/runs/{run}/body", run.body),
-    Route("/runs/{run}/events", run.events),
-    Route("/runs/{run}/decisions/{kind}", decide.decide, methods=["POST"]),
-    Route("/runs/{run}/checklists", checklists.show),
-    Route("/runs/{run}/checklists/changes", checklists.changes),
-    Route("/runs/{run}/checklists/{checklist}", checklists.tick, methods=["POST"]),
-)
-"""Runs as they form, and what waits for a person."""
 
-LOOKING_BACK = (
-    Route("/verify", proof.offer),
-    Route("/verify", proof.verify, methods=["POST"]),
-    Route("/runs/{run}/replay", proof.show),
-    Route("/runs/{run}/replay", proof.replay, methods=["POST"]),
-    Route("/runs/{run}/records", records.timeline),
-    Route("/runs/{run}/records/{seq}", records.record),
-    Route("/runs/{run}/records/{seq}/fork", records.fork, methods=["POST"]),
-    Route("/compare", compare.show),
-    Route("/runs/{run}/compare", compare.choose),
-    Route("/runs/{run}/sources", sources.show),
-    Route("/runs/{run}/sources/{artifact:path}", sources.artifact),
-    Route("/runs/{run}/tree", tree.show),
-    Route("/runs/{run}/tree/{seq}", tree.change),
-)
-"""The records of runs, step by step."""
+def studio(
+    world: World, access: Access, hosts: Collection[str], agents: Agents = NO_AGENTS
+) -> Starlette:
+    """Return the application. ``hosts`` are the Host headers under which it may be reached.
 
-MADE = (
-    Route("/runs/{run}/report", run.report),
-    Route("/runs/{run}/files/{digest}", attached.show),
-    Route("/runs/{run}/files/{digest}/data", attached.send),
-    Route("/runs/{run}/export/{form}", files.report),
-    Route("/runs/{run}/report/{seq}", reports.frame),
-    Route("/runs/{run}/artifacts", artifacts.overview),
-    Route("/runs/{run}/artifacts/report", reports.show),
-    Route("/runs/{run}/artifacts/report/changes", reports.changes),
-    Route("/runs/{run}/artifacts/{artifact:path}", artifacts.show),
-)
-"""The reports, artifacts and files of runs."""
-
-
-def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
-    """Return the application. ``hosts`` are the Host headers under which it may be reached."""
-    context = StudioContext(world, Executions(world), access.tokens)
+    ``agents`` are those that people may choose, by their names.
+    """
+    executions, offers = Executions(world, agents), Offers(world, agents)
+    context = StudioContext(world, executions, offers, agents, access.tokens)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -111,14 +56,12 @@ def studio(world: World, access: Access, hosts: Collection[str]) -> Starlette:
             await asyncio.wait((indexing,))
             await context.broadcasts.aclose()
             await context.executions.aclose()
+            await context.offers.aclose()
 
     app = Starlette(
         routes=[
             Mount(PREFIX, api(context)),
-            *RUNNING,
-            *LOOKING_BACK,
-            *MADE,
-            Route("/runs/{run}/{action}", run.act, methods=["POST"]),
+            *ROUTES,
             Route("/static/tokens.css", _tokens),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -147,14 +90,13 @@ async def _index(world: World) -> None:
 
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, ArtificerError)
-    return answer_of(error, request.url.path, actor=actor_at(request))
+    return answer_of(error, request)
 
 
-async def _broken(request: Request, _: Exception) -> Response:
-    """Answer what a bug has broken; the server writes the bug to its log."""
-    error = ArtificerError("The studio could not do this.", hint="Its log says why.")
-    answer = answer_of(error, request.url.path, actor=actor_at(request))
-    answer.headers.update(HEADERS)
+async def _bug(request: Request, _: Exception) -> Response:
+    """Answer a bug without its text, which may hold what a model or a tool said."""
+    answer = answer_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG), request)
+    answer.headers.update(HEADERS)  # nothing is around the answer of a bug
     return answer
 
 
@@ -166,5 +108,5 @@ async def _tokens(_: Request) -> Response:
 _FAILURES: Mapping[Any, Any] = {
     ArtificerError: _failed,
     HTTPException: refused,
-    Exception: _broken,
+    Exception: _bug,
 }

@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from artificer.errors import NotFoundError, OperatorError
+from artificer.errors import AuthorError, NotFoundError, OperatorError
+from artificer.ports import Attachment
+from artificer.ports.attachment import attachment_of
 from artificer.runs import History, Run
 from artificer.studio.access import Actor
+from artificer.studio.agents import Agents
 from artificer.studio.broadcasts import Broadcasts
+from artificer.studio.choices import Offers
 from artificer.studio.executions import Executions
 from artificer.studio.exports import Exports
 from artificer.studio.tokens import ApiTokens
@@ -23,14 +27,26 @@ from artificer.world import World
 
 BEGIN_SECONDS, PAUSE_S = 30.0, 0.02
 
+MAX_FILES = 20
+"""Files of one prompt or message."""
+
+READ_FILES = 200
+"""Files of a form that are read, to say that they are too many and keep what was written."""
+
+MAX_FIELDS = 600
+MAX_FIELD = 8_000_000
+"""Fields of a form, and characters of one: the longest prompt that a model reads."""
+
 
 @dataclass(frozen=True)
 class StudioContext:
-    """A world with the runs that this studio executes, the tokens that open it, and
-    how many streams of the API each sender has open."""
+    """A world with the runs that this studio executes, what runs can be begun with, the
+    tokens that open the API, and how many streams of it each sender has open."""
 
     world: World
     executions: Executions
+    offers: Offers
+    agents: Agents
     tokens: ApiTokens | None = None
     streams: Counter[str] = field(default_factory=Counter)
     exports: Exports = field(default_factory=Exports)
@@ -93,10 +109,27 @@ class Form:
         value = self.data.get(name)
         return value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return the values of a field that may be there several times."""
+        return tuple(value for value in self.data.getlist(name) if isinstance(value, str))
 
-async def posted(request: Request) -> Form:
+    def has_files(self, name: str = "files") -> bool:
+        """Whether a file was chosen."""
+        return any(isinstance(f, UploadFile) and f.filename for f in self.data.getlist(name))
+
+    async def attachments(self, name: str = "files") -> tuple[Attachment, ...]:
+        """Return the files that were chosen. Raises AuthorError for too many, or a bad one."""
+        files = [f for f in self.data.getlist(name) if isinstance(f, UploadFile) and f.filename]
+        if len(files) > MAX_FILES:
+            raise AuthorError(
+                f"{len(files)} files are too many at once.", hint=f"Choose at most {MAX_FILES}."
+            )
+        return tuple([attachment_of(await f.read(), name=f.filename or "") for f in files])
+
+
+async def posted(request: Request, *, files: int = 0) -> Form:
     """Read a form. Raises HTTPException for one that was not made for this person."""
-    form = Form(await request.form(max_files=0, max_fields=50))
+    form = Form(await request.form(max_files=files, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD))
     if not actor_of(request).made(form.text("form_key")):
         raise HTTPException(403, "This form is not yours. Load the page again.")
     return form

@@ -6,13 +6,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError, OperatorError, OwnedError
+from artificer.studio.agents import Agents, agent_of
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio.executions")
 
 MAX_EXECUTIONS = 32
 """Runs at a time."""
+
+MAX_CALLERS = 20
+"""How far up the callers of a run are looked for."""
 
 
 class Executions:
@@ -21,8 +26,9 @@ class Executions:
     ``failures`` says why a run could not be begun or continued, by its id.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, agents: Agents) -> None:
         self._world = world
+        self._agents = agents
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.failures: dict[str, str] = {}
 
@@ -40,9 +46,15 @@ class Executions:
         self._tasks[run] = task
         task.add_done_callback(lambda _: self._tasks.pop(run, None))
 
-    def resume(self, run: str) -> None:
-        """Continue a run, if no other process executes it."""
-        self.start(run, lambda: self._world.resume(run))
+    async def resume(self, run: str, *, take_over: bool = False) -> None:
+        """Continue a run, if no other process executes it: with the run that waits for it, if any.
+
+        A run that another one has started goes on as a part of that one, so the topmost is resumed.
+        Raises NotFoundError, TamperedError.
+        """
+        top, spec = await self._topmost(run)
+        agent = agent_of(spec, self._agents)
+        self.start(top, lambda: self._world.resume(top, agent, take_over=take_over))
 
     def executes(self, run: str) -> bool:
         """Whether the run is under way here."""
@@ -54,6 +66,19 @@ class Executions:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _topmost(self, run: str) -> tuple[str, RunSpec]:
+        """Return the topmost caller that is not over; the run itself where none waits for it."""
+        state = (await self._world.get(run)).state
+        for _ in range(MAX_CALLERS):
+            parent = state.run_spec.parent
+            if state.status is not None or not parent:
+                break
+            above = (await self._world.get(parent)).state
+            if above.status is not None:
+                break
+            run, state = parent, above
+        return run, state.run_spec
 
     async def _perform(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
         try:

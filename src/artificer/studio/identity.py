@@ -6,19 +6,30 @@ configured addresses: headers that claim another address (``X-Forwarded-For``) a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from starlette.datastructures import Headers
+
+from artificer.studio.tokens import TokenScope
+
+PERSON: tuple[TokenScope, ...] = ("read", "act", "approve")
+"""The rights of a person whom a proxy has let in, where the settings name no others."""
 
 MAX_NAME = 200
 """Limit on the characters of a person's name."""
 
 
 class ProxyIdentity:
-    """Reads the name that a proxy at one of these addresses or networks has put into a header."""
+    """Reads the name that a proxy at one of these addresses or networks has put into a header.
 
-    def __init__(self, header: str, proxies: Sequence[str]) -> None:
+    ``rights`` are those of everybody whom it names.
+    """
+
+    def __init__(
+        self, header: str, proxies: Sequence[str], rights: Iterable[TokenScope] = PERSON
+    ) -> None:
+        self.rights = frozenset(rights)
         self._header = header
         self._networks = [ip_network(proxy) for proxy in proxies]
 

@@ -8,6 +8,7 @@ target. Sources: OWASP cheat sheets "Cross-Site Request Forgery Prevention" and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
 
@@ -23,6 +24,12 @@ from artificer.studio.rates import RateLimit
 
 MAX_BODY = 1_000_000
 """Bytes of a request's body."""
+
+MAX_UPLOAD = 64_000_000
+"""Bytes of the body of a request that may bring files."""
+
+UPLOADS = re.compile(r"(/api/v1)?/runs(/[^/]+/(steer|follow-up))?")
+"""The paths that take files."""
 
 PER_MINUTE = 600
 """Requests of one sender that are counted: those to the API, and changes."""
@@ -88,22 +95,24 @@ class Protection:
         try:
             answer = self._refusal(request) or self._entrance(request)
         except ArtificerError as error:
-            answer = answer_of(error, scope["path"])
+            answer = answer_of(error, request)
         if answer is not None:
             await answer(scope, receive, _with_headers(send))
             return
-        await self._app(scope, _bounded(receive), _with_headers(send))
+        await self._app(scope, _bounded(receive, _limit(request)), _with_headers(send))
 
     def _refusal(self, request: HTTPConnection) -> Response | None:
         """Answer what is refused whoever sends it."""
-        path, headers = request.scope["path"], request.headers
+        headers = request.headers
         if headers.get("host", "") not in self._hosts:
             error = AccessError("The studio has another address.")
-            return answer_of(error, path, HTTPStatus.MISDIRECTED_REQUEST)
+            return answer_of(error, request, HTTPStatus.MISDIRECTED_REQUEST)
         length = headers.get("content-length") or "0"
-        if not (length.isascii() and length.isdecimal()) or int(length[:20]) > MAX_BODY:
-            error = AccessError(f"A request has at most {MAX_BODY} bytes.")
-            return answer_of(error, path, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        limit = _limit(request)
+        if not (length.isascii() and length.isdecimal()) or int(length[:20]) > limit:
+            hint = "Go back: what you have written is still there." if limit > MAX_BODY else None
+            error = AccessError(f"A request has at most {limit:,} bytes here.", hint=hint)
+            return answer_of(error, request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
 
     def _entrance(self, request: HTTPConnection) -> Response | None:
@@ -170,9 +179,15 @@ def _with_headers(send: Sender) -> Sender:
     return sending
 
 
-def _bounded(receive: Receive) -> Receive:
+def _limit(request: HTTPConnection) -> int:
+    """The bytes that a request may have."""
+    takes_files = UPLOADS.fullmatch(request.scope["path"]) is not None
+    return MAX_UPLOAD if takes_files else MAX_BODY
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
     """End a request whose body is longer than it may be, also without a length of its own."""
-    left = MAX_BODY
+    left = limit
 
     async def receiving() -> Message:
         nonlocal left

@@ -17,7 +17,10 @@ SHOWN_TEXT = 20_000
 
 @dataclass
 class CallView:
-    """One call of a turn, and what became of it."""
+    """One call of a turn, and what became of it.
+
+    ``judged`` and ``finished`` are the records of the verdict and of the receipt.
+    """
 
     id: str
     tool: str
@@ -30,6 +33,8 @@ class CallView:
     duration_ms: int = 0
     progress: str = ""
     approved_by: str = ""
+    judged: int = 0
+    finished: int = 0
 
 
 @dataclass
@@ -49,10 +54,13 @@ class TurnView:
 
 @dataclass
 class Transcript:
-    """Everything that a run's page says about its course. ``seq`` is the last record's number."""
+    """Everything that a run's page says about its course. ``seq`` is the last record's number,
+    ``drafted`` that of the last one that changed the report.
+    """
 
     prompt: str = ""
     seq: int = 0
+    drafted: int = 0
     turns: list[TurnView] = field(default_factory=list)
 
     @property
@@ -66,11 +74,23 @@ class Transcript:
         return max(0, len(self.turns) - SHOWN_TURNS)
 
 
+DRAFTING = (
+    ev.ModelReplied,
+    ev.ArtifactCreated,
+    ev.ReplySentBack,
+    ev.ItemTicked,
+    ev.RunEnded,
+)
+"""Events after which the report may be another one."""
+
+
 def transcript(events: Iterable[ev.RunEvent]) -> Transcript:
     """Fold the recorded events of a run."""
     found, calls = Transcript(), dict[str, CallView]()
     for event in events:
         found.seq = event.seq
+        if isinstance(event, DRAFTING):
+            found.drafted = event.seq
         _add(found, calls, event)
     return found
 
@@ -96,6 +116,7 @@ def _add(found: Transcript, calls: dict[str, CallView], event: ev.RunEvent) -> N
                 event.verdict,
                 event.reason,
                 event.problems,
+                judged=event.seq,
             )
             calls[event.call_id] = call
             turn.calls.append(call)
@@ -111,7 +132,7 @@ def _add(found: Transcript, calls: dict[str, CallView], event: ev.RunEvent) -> N
         case ev.CallFinished(call_id=call_id) if call_id in calls:
             call = calls[call_id]
             call.status, call.duration_ms = event.status, event.duration_ms
-            call.content = event.content[:SHOWN_TEXT]
+            call.content, call.finished = event.content[:SHOWN_TEXT], event.seq
         case ev.ReplySentBack(request=request):
             turn.note = request
         case _:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from artificer.agent_definition import AgentDefinition
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
+from artificer.contracts.definition import Toolset
 from artificer.core.kinds import RunKind
 from artificer.core.spec import Fallback, RunSpec
 from artificer.errors import ConfigError
@@ -21,6 +22,7 @@ from artificer.providers.chain import chained
 from artificer.runtime.engine import Engine
 from artificer.wiring.children import Assemblers, with_children
 from artificer.wiring.conversation import EarlierMessages, history_facts
+from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance, build_engine, require
 from artificer.wiring.families import Assembly, with_family
 from artificer.wiring.outputs import output_reader
@@ -28,7 +30,7 @@ from artificer.wiring.policies import must_fit, tools_of_builds
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import each_model, wire_of
 from artificer.wiring.resources import WorldResources
-from artificer.wiring.servers import build_servers
+from artificer.wiring.servers import ConfiguredServers, build_servers
 from artificer.wiring.settings import choices_of, settings_of
 from artificer.wiring.specs import (
     ChosenModel,
@@ -64,19 +66,7 @@ async def assemble(
     config = world.config
     capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(world) as servers:
-        tools = build_tools(
-            [
-                *config.tools,
-                *world.tools,
-                *with_children(world, agent.tools, attendance, _ASSEMBLERS),
-                *await servers.offered(),
-            ],
-            kind=agent.run_kind,
-            world=world,
-            servers=servers,
-            capabilities=capabilities,
-            deps=attendance.deps,
-        ).narrowed(agent.only)
+        tools = await _tools_of(world, agent, attendance, servers)
         tools.must_offer(choices_of(agent.settings))
         must_fit(model.policy, tools.toolset)
         if not isinstance(agent.instructions, str):
@@ -100,6 +90,33 @@ async def assemble(
             ),
             tuple(attachment.data for attachment in attachments),
         )
+
+
+async def offered_tools(world: WorldResources, agent: AgentDefinition[Any]) -> Toolset:
+    """Return the tools that a new run of an agent would have. Raises what `assemble` does.
+
+    Servers of tools are started for it, and ended.
+    """
+    attendance = Attendance(deps=await dependencies(agent, None))
+    async with build_servers(world) as servers:
+        return (await _tools_of(world, agent, attendance, servers)).toolset
+
+
+async def _tools_of(
+    world: WorldResources,
+    agent: AgentDefinition[Any],
+    attendance: Attendance,
+    servers: ConfiguredServers,
+) -> ToolBox:
+    own = with_children(world, agent.tools, attendance, _ASSEMBLERS)
+    return build_tools(
+        [*world.config.tools, *world.tools, *own, *await servers.offered()],
+        kind=agent.run_kind,
+        world=world,
+        servers=servers,
+        capabilities=located(agent.capabilities or world.config.capabilities),
+        deps=attendance.deps,
+    ).narrowed(agent.only)
 
 
 @asynccontextmanager

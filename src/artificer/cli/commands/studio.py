@@ -35,6 +35,12 @@ class StudioOptions(ExecutionOptions):
     host: str = option(
         default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
     )
+    agents: tuple[str, ...] = option(
+        "--agent",
+        metavar="MODULE:NAME",
+        multiple=True,
+        help="Offer this Agent of a Python module, here or installed; repeatable.",
+    )
     open_browser: bool = option(
         "--open/--no-open", default=True, help="Open the address in a browser."
     )

@@ -12,13 +12,13 @@ from artificer.cli.commands.setup import DoctorOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
-from artificer.cli.setup.extras import EXTRAS, how_to_install, is_installed
 from artificer.cli.setup.probe import ask_model, journal_finding
-from artificer.cli.setup.providers import embedded_finding, provider_findings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.config import FILE_NAME, Config
 from artificer.values.release import RELEASE
+from artificer.wiring.extras import EXTRAS, how_to_install, is_installed
+from artificer.wiring.provider_findings import embedded_finding, provider_findings
 from artificer.wiring.sandbox import grants_of
 
 

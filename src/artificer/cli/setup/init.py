@@ -9,12 +9,12 @@ from artificer import cli
 from artificer.cli.commands.setup import InitOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
-from artificer.cli.setup.providers import SUGGESTED, provider_findings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.config import FILE_NAME
 from artificer.errors import ConfigError
 from artificer.files import packaged
+from artificer.wiring.provider_findings import SUGGESTED, provider_findings
 from artificer.wiring.providers import split_model
 
 TEMPLATE = "setup/artificer.toml"

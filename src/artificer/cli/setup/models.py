@@ -7,12 +7,10 @@ from dataclasses import asdict
 from artificer.cli.commands.setup import ModelsOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
-from artificer.cli.setup.providers import SUGGESTED, ProviderFinding, provider_findings
 from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.config import Config
-from artificer.prices import priced_models
+from artificer.wiring.provider_findings import ProviderFinding, known_models, provider_findings
 
 COLUMNS = ("PROVIDER", "READY", "DETAIL", "MODELS")
 
@@ -23,7 +21,7 @@ EXAMPLES = 3
 def models(settings: Settings, options: ModelsOptions) -> Exit:
     """Print the providers as a table or as JSON. Nothing is sent anywhere."""
     config = configuration(settings)
-    known = _known(config)
+    known = known_models(config)
     found = provider_findings(config)
     if options.as_json:
         listed = [{**asdict(f), "models": known.get(f.name, [])} for f in found]
@@ -40,21 +38,6 @@ def models(settings: Settings, options: ModelsOptions) -> Exit:
     else:
         note("no default: use --model, $ARTIFICER_MODEL, or model = in artificer.toml")
     return Exit.OK
-
-
-def _known(config: Config) -> dict[str, list[str]]:
-    """The models that settings or our table name, by their providers."""
-    named = [
-        *config.default_models,
-        *config.prices,
-        *config.context_tokens,
-        *SUGGESTED,
-        *priced_models(),
-    ]
-    found: dict[str, list[str]] = {}
-    for model in dict.fromkeys(named):
-        found.setdefault(model.partition("/")[0], []).append(model)
-    return found
 
 
 def _row(finding: ProviderFinding, models: list[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import webbrowser
 from importlib.util import find_spec
 
 from artificer.cli.commands.studio import StudioOptions
+from artificer.cli.execution.agents import load_agent
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
@@ -37,9 +38,11 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         shared, host = world.config.studio, options.host
         tokens = ApiTokens(world.config.project_folder, world.clock.now)
         check_host(host, shared, tokens)
+        places = dict.fromkeys([*shared.agents, *options.agents])
+        agents = {place: load_agent(place) for place in places}
         listening = listen(host, options.port)
         port = listening.getsockname()[1]
-        identity = ProxyIdentity(shared.identity_header, shared.proxies)
+        identity = ProxyIdentity(shared.identity_header, shared.proxies, shared.identity_rights)
         access = Access(user_name(), tokens=tokens, identity=identity)
         hosts = names_of(host, port, shared.hosts)
         name = next((n for n in (f"{host}:{port}", f"[{host}]:{port}") if n in hosts), None)
@@ -49,7 +52,7 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         if options.open_browser:
             await asyncio.to_thread(webbrowser.open, address)
         config = Config(
-            studio(world, access, hosts),
+            studio(world, access, hosts, agents),
             proxy_headers=False,  # anybody can write them: see ProxyIdentity
             server_header=False,
             log_level="warning",

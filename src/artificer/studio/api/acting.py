@@ -99,16 +99,18 @@ async def cancel_run(request: ApiRequest) -> Sent:
 
 async def resume_run(request: ApiRequest) -> Sent:
     """Continue a run here, if no other process executes it."""
-    run, world, take_over = await run_of(request), request.world, request.body.take_over
-    work = lambda: world.resume(run.id, take_over=take_over)  # noqa: E731 - begun later
-    request.context.executions.start(run.id, work)
-    return Sent(run.id)
+    run = request.named("run")
+    await request.context.executions.resume(run, take_over=request.body.take_over)
+    return Sent(run)
 
 
 async def send(request: ApiRequest, signal: Signal, *, resume: bool = True) -> Sent:
-    """Send a signal, and continue the run here. Raises NotFoundError, AuthorError."""
+    """Send a signal, and continue the run here, or the one that waits for it.
+
+    Raises NotFoundError, AuthorError.
+    """
     run = request.named("run")
     number = await request.world.send(run, signal)
     if resume:
-        request.context.executions.resume(run)
+        await request.context.executions.resume(run)
     return Sent(run, number)

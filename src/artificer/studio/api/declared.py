@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from artificer.errors import ArtificerError, ForbiddenError, InvalidValueError, NotFoundError
+from artificer.errors import ArtificerError, InvalidValueError, NotFoundError
 from artificer.studio.access import Actor
 from artificer.studio.context import StudioContext, actor_of, context_of
 from artificer.studio.tokens import TokenScope
@@ -96,11 +96,7 @@ class ApiEndpoint:
     async def serve(self, request: Request) -> Response:
         """Answer a request. Raises ArtificerError."""
         actor = actor_of(request)
-        if not actor.allows(self.scope):
-            raise ForbiddenError(
-                f"This needs the right {self.scope!r}.",
-                hint=f"artificer studio token new NAME --scope {self.scope}",
-            )
+        actor.require(self.scope)
         query = _query(request, self.query)
         body = None if self.body is None else _body(await request.body(), self.body)
         found = await self.work(ApiRequest(request, context_of(request), actor, query, body))

@@ -17,7 +17,7 @@ from artificer.errors import ArtificerError, BugError, OperatorError
 from artificer.studio.api.declared import ApiEndpoint
 from artificer.studio.api.endpoints import ENDPOINTS
 from artificer.studio.api.openapi import document
-from artificer.studio.problems import API, answer_of, refused
+from artificer.studio.problems import REPORT_BUG, answer_of, data_of, refused
 
 if TYPE_CHECKING:
     from artificer.studio.context import StudioContext
@@ -59,17 +59,17 @@ async def _openapi(_: Request) -> Response:
     return Response(msgspec.json.encode(document()), media_type="application/json")
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, ArtificerError)
-    return answer_of(error, API)
+    return answer_of(error, request)
 
 
 async def _gone(_: Request, __: Exception) -> Response:
     """Answer a body that was cut off, or was longer than it said."""
     error = OperatorError("The body did not arrive as a whole.")
-    return answer_of(error, API, HTTPStatus.BAD_REQUEST)
+    return data_of(error, HTTPStatus.BAD_REQUEST)
 
 
 async def _bug(_: Request, __: Exception) -> Response:
     """Answer a bug without its text, which may hold what a model or a tool said."""
-    return answer_of(BugError("This is a bug in Artificer.", hint="Please report it."), API)
+    return data_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG))

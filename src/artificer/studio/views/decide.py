@@ -19,13 +19,9 @@ from artificer.runs import Run
 from artificer.studio.context import Form, actor_of, context_of, history_of, posted
 from artificer.studio.decisions import answer_to
 from artificer.studio.pages import page
-from artificer.world import World
 
 MAX_TEXT = 16_000
 """Characters of a reason."""
-
-MAX_PARENTS = 20
-"""How far up a run's parents are looked for."""
 
 
 class DecisionKind(NamedTuple):
@@ -123,7 +119,7 @@ async def decide(request: Request) -> Response:
         return page(request, "undecided", values, HTTPStatus.CONFLICT)
     signal = kind.signal(actor_of(request).name, subject, word, text)
     await context.world.send(run.id, signal)
-    context.executions.resume(await topmost(context.world, run))
+    await context.executions.resume(run.id)
     return RedirectResponse(_back(form, run.id), HTTPStatus.SEE_OTHER)
 
 
@@ -139,13 +135,3 @@ def _problem(kind: DecisionKind, word: str, text: str) -> str:
 
 def _back(form: Form, run: str) -> str:
     return "/inbox" if form.text("from") == "inbox" else f"/runs/{run}"
-
-
-async def topmost(world: World, run: Run) -> str:
-    """Return the run that performs a run: itself, or the one above all that started it."""
-    for _ in range(MAX_PARENTS):
-        parent = run.state.run_spec.parent
-        if not parent:
-            break
-        run = await world.get(parent)
-    return run.id

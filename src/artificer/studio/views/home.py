@@ -6,12 +6,11 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from artificer.agent import Agent
-from artificer.errors import ArtificerError
-from artificer.studio.context import context_of, posted
+from artificer.studio.context import context_of
 from artificer.studio.pages import page
+from artificer.studio.prompt import Draft, prompt_values
 
 NEWEST = 50
 """Runs on a page."""
@@ -20,7 +19,7 @@ WAITING = 10
 """Runs that wait for a person, on this page. The inbox has all."""
 
 
-async def show(request: Request, *, problem: str = "", prompt: str = "") -> Response:
+async def show(request: Request, *, draft: Draft | None = None, problem: str = "") -> Response:
     """Show the world at a glance."""
     context = context_of(request)
     archive = context.world.archive
@@ -29,25 +28,7 @@ async def show(request: Request, *, problem: str = "", prompt: str = "") -> Resp
     values: dict[str, Any] = {
         "runs": runs,
         "waiting": waiting.runs,
-        "model": context.world.config.model or "",
-        "problem": problem,
-        "prompt": prompt,
+        **await prompt_values(context, draft, problem),
     }
     status = HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK
     return page(request, "home", values, status)
-
-
-async def begin(request: Request) -> Response:
-    """Begin a run, and go to its page."""
-    context, form = context_of(request), await posted(request)
-    prompt, model = form.text("prompt"), form.text("model")
-    if not prompt:
-        return await show(request, problem="The prompt is empty.")
-    run = context.world.clock.new_run_id()
-    agent = Agent(model=model or None)
-    try:
-        context.executions.start(run, lambda: context.world.run(prompt, agent, run_id=run))
-        await context.begun(run)
-    except ArtificerError as error:
-        return await show(request, problem=f"{error.message} {error.hint or ''}", prompt=prompt)
-    return RedirectResponse(f"/runs/{run}", HTTPStatus.SEE_OTHER)

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
-from artificer.errors import NotFoundError
-from artificer.studio.context import Form, actor_of, context_of, history_of, posted, run_of
+from artificer.errors import AuthorError, ConfigError, NotFoundError
+from artificer.studio.context import (
+    MAX_FILES,
+    READ_FILES,
+    Form,
+    actor_of,
+    context_of,
+    history_of,
+    posted,
+    run_of,
+)
 from artificer.studio.decisions import decisions_of
 from artificer.studio.downloads import downloads_of
 from artificer.studio.live import EVENT_STREAM, after_of, number_in
 from artificer.studio.pages import page
+from artificer.studio.standing import used_of, waits_of
 from artificer.studio.transcript import transcript
-from artificer.studio.views.decide import can_be_revised, topmost
+from artificer.studio.views.decide import can_be_revised
 
 REPORT_POLICY = (
     "sandbox allow-popups allow-downloads;"
@@ -33,6 +43,18 @@ ENDINGS: dict[str, type[Pause | Interrupt | Cancel]] = {
 ACTIONS = {"resume", *TEXTS, *ENDINGS}
 
 
+MAX_WAITS = 20
+"""Things that a run waits for, which are named."""
+
+
+class WrittenMessage(NamedTuple):
+    """A message to a run as somebody has written it."""
+
+    action: str = ""
+    text: str = ""
+    had_files: bool = False
+
+
 async def show(request: Request) -> Response:
     """Show a run."""
     return page(request, "run", await values_of(request))
@@ -47,7 +69,7 @@ async def values_of(request: Request) -> dict[str, Any]:
     """Return what the page of a run shows."""
     context = context_of(request)
     history = await history_of(request)
-    run = history.run
+    run, state = history.run, history.run.state
     story, here = transcript(run.events), context.executions.executes(run.id)
     return {
         "run": run,
@@ -56,8 +78,14 @@ async def values_of(request: Request) -> dict[str, Any]:
         "checklists": context.world.checklists.of(run.state),
         "said": "",
         "downloads": downloads_of(run),
-        "revisable": can_be_revised(run.state),
-        "over": run.state.status is not None and not here,  # it may be about to go on
+        "revisable": can_be_revised(state),
+        "over": state.status is not None and not here,  # it may be about to go on
+        "used": list(used_of(state, await context.world.archive.budget())),
+        "waits": list(waits_of(state, history.lines))[:MAX_WAITS],
+        "max_files": MAX_FILES,
+        "takes_files": state.build is None,
+        "draft": WrittenMessage(),
+        "problem": "",
         "here": here,
         "failure": context.executions.failures.get(run.id, ""),
     }
@@ -78,16 +106,25 @@ async def events(request: Request) -> Response:
 
 
 async def act(request: Request) -> Response:
-    """Do what a person wants of a run, and show its page again."""
-    context, form = context_of(request), await posted(request)
+    """Do what a person wants of a run, and show its page; with what they wrote, if it fails."""
+    context, form = context_of(request), await posted(request, files=READ_FILES)
     run, action = await run_of(request), request.path_params["action"]
     if action not in ACTIONS:
         raise NotFoundError(f"There is no action {action!r}.")
     signal = _signal(action, form, actor_of(request).name)
-    if signal is not None:
-        await context.world.send(run.id, signal)
-    if action != "pause":
-        context.executions.resume(await topmost(context.world, run))
+    try:
+        if signal is not None:
+            if action in TEXTS and not form.text("text"):
+                raise AuthorError("The message is empty.")
+            files = await form.attachments()
+            await context.world.send(run.id, signal, attachments=files)
+        if action != "pause":
+            await context.executions.resume(run.id)
+    except (AuthorError, ConfigError) as error:
+        values = await values_of(request)
+        values["problem"] = f"{error.message} {error.hint or ''}".strip()
+        values["draft"] = WrittenMessage(action, form.text("text"), form.has_files())
+        return page(request, "run", values, HTTPStatus.BAD_REQUEST)
     return RedirectResponse(f"/runs/{run.id}", HTTPStatus.SEE_OTHER)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from artificer.cli.setup.extras import how_to_install, is_installed
 from artificer.config import Config
+from artificer.prices import priced_models
 from artificer.providers.local_fetch import model_path
+from artificer.wiring.extras import how_to_install, is_installed
 from artificer.wiring.known_providers import KnownProvider, known_providers
 
 SUGGESTED = ("anthropic/claude-sonnet-5-5", "openai/gpt-5", "local/smollm2")
@@ -38,6 +39,21 @@ def provider_findings(config: Config) -> list[ProviderFinding]:
         embedded_finding(config) if known.protocol == "local" else _finding(known)
         for known in known_providers(config)
     ]
+
+
+def known_models(config: Config) -> dict[str, list[str]]:
+    """Return the models that settings or our table name, by their providers."""
+    named = [
+        *config.default_models,
+        *config.prices,
+        *config.context_tokens,
+        *SUGGESTED,
+        *priced_models(),
+    ]
+    found: dict[str, list[str]] = {}
+    for model in dict.fromkeys(named):
+        found.setdefault(model.partition("/")[0], []).append(model)
+    return found
 
 
 def _finding(known: KnownProvider) -> ProviderFinding:

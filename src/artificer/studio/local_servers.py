@@ -1,0 +1,94 @@
+"""The model servers of this machine: which of them answer, and with which models.
+
+A request goes to addresses of this machine only, and is bounded in time and size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import ssl
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from artificer.providers.profiles import PROTOCOL
+from artificer.wiring.known_providers import KnownProvider
+
+TIMEOUT_S = 0.7
+"""Seconds that a server of this machine has to list its models."""
+
+MAX_ANSWER = 1_000_000
+MAX_MODELS = 100
+MAX_NAME = 200
+
+
+def is_local(known: KnownProvider) -> bool:
+    """Whether a provider is a server of this machine that lists its models."""
+    if known.protocol != PROTOCOL or not known.base_url:
+        return False
+    host = urlsplit(known.base_url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def local_models(providers: Iterable[KnownProvider]) -> dict[str, tuple[str, ...]]:
+    """Return the models of the servers that answer, by provider."""
+    servers = [known for known in providers if is_local(known)]
+    answers = await asyncio.gather(*map(_models, servers))
+    return {
+        known.name: models
+        for known, models in zip(servers, answers, strict=True)
+        if models is not None
+    }
+
+
+async def _models(known: KnownProvider) -> tuple[str, ...] | None:
+    """Return the models that a server lists; none where it lists none, None where it is not there.
+
+    A server that is busy with a reply may be silent for long: a connection is enough to be there.
+    """
+    url = urlsplit(known.base_url)
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            secure = ssl.create_default_context() if url.scheme == "https" else None
+            port = url.port or (443 if secure else 80)
+            reader, writer = await asyncio.open_connection(url.hostname, port, ssl=secure)
+    except (OSError, TimeoutError, ValueError):
+        return None
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            writer.write(_request(url, known.key_variable))
+            entries = json.loads(await _body(reader))["data"]
+        names = [entry["id"] for entry in entries[:MAX_MODELS]]
+    except (OSError, TimeoutError, ValueError, LookupError, TypeError, RecursionError):
+        return ()
+    finally:
+        writer.close()
+    return tuple(f"{known.name}/{name}" for name in names if _is_name(name))
+
+
+def _request(url: SplitResult, key_variable: str) -> bytes:
+    key = os.environ.get(key_variable, "") if key_variable else ""
+    lines = [f"GET {url.path.rstrip('/')}/models HTTP/1.0", f"Host: {url.netloc}"]
+    if key and key.isascii() and key.isprintable():
+        lines.append(f"Authorization: Bearer {key}")
+    return "\r\n".join([*lines, "Accept: application/json", "", ""]).encode()
+
+
+async def _body(reader: asyncio.StreamReader) -> bytes:
+    """Return the body of an answer. Raises ValueError for one that is not a success."""
+    answer = b""
+    while len(answer) < MAX_ANSWER and (piece := await reader.read(65_536)):
+        answer += piece
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if head.split(b" ", 2)[1:2] != [b"200"]:
+        raise ValueError("the server has no list of models")
+    return body
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= MAX_NAME

@@ -1,0 +1,90 @@
+"""Beginning a run with the form of the first page."""
+
+from __future__ import annotations
+
+import math
+from http import HTTPStatus
+from typing import cast, get_args
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from artificer.agent_definition import AgentKind
+from artificer.errors import ArtificerError, AuthorError
+from artificer.studio.beginning import Beginning, begin
+from artificer.studio.context import READ_FILES, Form, context_of, posted
+from artificer.studio.prompt import Draft
+from artificer.studio.views import home
+
+MAX_NAME = 200
+"""Characters of the name of a model or an agent, and of a number."""
+
+MAX_DOLLARS, MIN_DOLLARS = 1_000_000, 0.000_001
+
+
+async def submit(request: Request) -> Response:
+    """Begin a run, and go to its page; or show the form as it was filled in, and what is wrong."""
+    context, form = context_of(request), await posted(request, files=READ_FILES)
+    draft = _draft(form)
+    try:
+        run = await begin(context, await _beginning(form, draft))
+    except ArtificerError as error:
+        problem = f"{error.message} {error.hint or ''}".strip()
+        return await home.show(request, draft=draft, problem=problem)
+    return RedirectResponse(f"/runs/{run}", HTTPStatus.SEE_OTHER)
+
+
+def _draft(form: Form) -> Draft:
+    return Draft(
+        prompt=form.text("prompt"),
+        model=form.text("model")[:MAX_NAME],
+        other_model=form.text("other_model")[:MAX_NAME],
+        agent=form.text("agent")[:MAX_NAME],
+        kind=form.text("kind"),
+        cost=form.text("cost")[:MAX_NAME],
+        turns=form.text("turns")[:MAX_NAME],
+        tokens=form.text("tokens")[:MAX_NAME],
+        tools=form.texts("tool") if form.text("tools") else None,
+        had_files=form.has_files(),
+    )
+
+
+async def _beginning(form: Form, draft: Draft) -> Beginning:
+    """Return what was chosen. Raises AuthorError."""
+    if not draft.prompt:
+        raise AuthorError("The prompt is empty.", hint="Say what shall be done.")
+    if "\0" in draft.prompt:
+        raise AuthorError("The prompt holds a NUL character: it is not text.")
+    if draft.kind not in ("", *get_args(AgentKind)):
+        raise AuthorError("The result is neither a report nor a chat.")
+    return Beginning(
+        prompt=draft.prompt,
+        attachments=await form.attachments(),
+        model=draft.chosen_model,
+        agent=draft.agent,
+        kind=cast(AgentKind, draft.kind) if draft.kind else None,
+        tools=draft.tools,
+        cost=_dollars(draft.cost),
+        turns=_count(draft.turns, "turns"),
+        total_tokens=_count(draft.tokens, "tokens"),
+    )
+
+
+def _dollars(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        dollars = float(text)
+    except ValueError:
+        dollars = math.nan
+    if not MIN_DOLLARS <= dollars <= MAX_DOLLARS:
+        raise AuthorError("The cost is not an amount of dollars.", hint="Write it as 0.50.")
+    return dollars
+
+
+def _count(text: str, name: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and 0 < len(text) <= 12 and int(text)):
+        raise AuthorError(f"The limit on {name} is not a whole number above 0.")
+    return int(text)
