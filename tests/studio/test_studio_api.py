@@ -228,7 +228,7 @@ async def test_admin_lists_and_revokes_tokens(api: tuple[Studio, Clients]) -> No
         ("POST", "/runs", b"\xff", (422, "invalid_value")),
         ("POST", "/runs", b"[" * 100_000, (422, "invalid_value")),
         ("POST", "/runs", b'{"prompt": ""}', (422, "invalid_value")),
-        ("POST", "/runs", b'{"prompt": "x", "tools": ["rm"]}', (422, "invalid_value")),
+        ("POST", "/runs", b'{"prompt": "x", "shell": ["rm"]}', (422, "invalid_value")),
         ("POST", "/runs/nowhere/steer", b'{"text": "x"}', (404, "not_found")),
         ("POST", "/verify", b"x" * (MAX_BODY + 1), (413, "access")),
     ],
@@ -318,7 +318,7 @@ async def test_every_endpoint_needs_its_right(api: tuple[Studio, Clients]) -> No
     by_right = {right: clients(right) for right in rights}
     async with httpx.AsyncClient(base_url=f"{studio.url}/api/v1") as nobody:
         for endpoint in ENDPOINTS:
-            path = endpoint.path.format(run="x", artifact="x", token="x")
+            path = endpoint.path.format(run="x", artifact="x", token="x", record="1")
             assert (await nobody.request(endpoint.method, path)).status_code == 401
             for right, client in by_right.items():
                 if right != endpoint.scope:

@@ -229,6 +229,19 @@ async def test_an_upload_is_bounded_before_it_is_read(tmp_path: Path) -> None:
         assert b" 413 " in head.splitlines()[0]
 
 
+async def test_a_failure_of_an_agents_program_is_said_at_once(tmp_path: Path) -> None:
+    def instructions(_: Any) -> str:
+        raise ValueError("a secret of the program")
+
+    text = 'model = "mine/m"\n[providers.mine]\nbase_url = "http://127.0.0.1:9/v1"\n'
+    agent = Agent(instructions=instructions)
+    async with project(tmp_path, text, mine=agent) as studio, person(studio) as client:
+        data = {**await form_of(client), "prompt": "Hi.", "agent": "mine"}
+        answer = await client.post("/runs", data=data)
+        assert answer.status_code == 400 and "The program failed: ValueError" in answer.text
+        assert "a secret of the program" not in answer.text and "Hi.</textarea>" in answer.text
+
+
 async def test_a_run_of_an_agent_goes_on_with_it(tmp_path: Path) -> None:
     calls: dict[str, Any] = {"name": "double_it", "arguments": '{"number": 4}'}
 

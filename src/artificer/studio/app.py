@@ -6,18 +6,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib import resources
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from artificer.errors import ArtificerError, BugError
+from artificer.errors import ArtificerError, BugError, OperatorError
 from artificer.render.stylesheet import tokens
 from artificer.studio.access import Access
 from artificer.studio.agents import NO_AGENTS, Agents
@@ -105,8 +106,15 @@ async def _tokens(_: Request) -> Response:
     return Response(tokens(), media_type="text/css")
 
 
+async def _gone(request: Request, _: Exception) -> Response:
+    """Answer a form that was cut off, or was longer than it said."""
+    error = OperatorError("The form did not arrive as a whole.")
+    return answer_of(error, request, HTTPStatus.BAD_REQUEST)
+
+
 _FAILURES: Mapping[Any, Any] = {
     ArtificerError: _failed,
+    ClientDisconnect: _gone,
     HTTPException: refused,
     Exception: _bug,
 }

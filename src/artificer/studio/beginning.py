@@ -11,6 +11,9 @@ from artificer.core.spec import Limits
 from artificer.errors import ConfigError, NotFoundError
 from artificer.money import micros
 from artificer.ports import Attachment
+from artificer.runs import Run
+from artificer.runtime.fork import ForkChanges
+from artificer.studio.agents import agent_of
 from artificer.studio.context import StudioContext
 from artificer.world import tools_of
 
@@ -47,15 +50,40 @@ async def begin(context: StudioContext, wanted: Beginning) -> str:
     return run
 
 
-def _agent(context: StudioContext, wanted: Beginning) -> AgentDefinition[Any]:
-    """The agent that is named, or a plain one, with what was chosen in the place of its own."""
-    agent: AgentDefinition[Any] | None = Agent()
-    if wanted.agent and (agent := context.agents.get(wanted.agent)) is None:
+async def fork(
+    context: StudioContext,
+    origin: Run,
+    changes: ForkChanges,
+    model: str | None = None,
+    agent: str = "",
+) -> str:
+    """Begin a run with the facts of another one, and return its id. Raises as `begin` does."""
+    if agent:
+        found = named_agent(context, agent)
+    else:  # its functions; all else is recorded
+        own = agent_of(origin.state.run_spec, context.agents) or Agent()
+        found = replace(own, instructions=None, policy=None, limits=None, settings=None)
+    found = replace(found, model=model or None)
+    run, world = context.world.clock.new_run_id(), context.world
+    context.executions.start(run, lambda: world.fork(origin.id, found, changes, new_id=run))
+    await context.begun(run)
+    return run
+
+
+def named_agent(context: StudioContext, name: str) -> AgentDefinition[Any]:
+    """Return an agent of the studio. Raises NotFoundError."""
+    found = context.agents.get(name)
+    if found is None:
         raise NotFoundError(
-            f"There is no agent {wanted.agent!r} in this studio.",
+            f"There is no agent {name!r} in this studio.",
             hint='Name it in artificer.toml: [studio] agents = ["module:name"].',
         )
-    assert agent is not None
+    return found
+
+
+def _agent(context: StudioContext, wanted: Beginning) -> AgentDefinition[Any]:
+    """The agent that is named, or a plain one, with what was chosen in the place of its own."""
+    agent = named_agent(context, wanted.agent) if wanted.agent else Agent()
     named = {
         "turns": wanted.turns,
         "total_tokens": wanted.total_tokens,

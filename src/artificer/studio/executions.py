@@ -88,3 +88,6 @@ class Executions:
         except ArtificerError as error:
             self.failures[run] = f"{error.message} {error.hint or ''}".rstrip()
             log.warning("run %s: %s", run, self.failures[run])
+        except Exception as error:  # boundary: the code of an agent's program
+            self.failures[run] = f"The program failed: {type(error).__name__}. The log says more."
+            log.error("run %s", run, exc_info=error)

@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from artificer.agent import Agent
+from artificer.agent_definition import AgentKind
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
+from artificer.ports import Attachment
+from artificer.ports.attachment import attachment_of
 from artificer.runtime.fork import ForkChanges
 from artificer.studio.api.answers import Begun, Sent
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName, ShortText
 from artificer.studio.api.reading import run_of
+from artificer.studio.beginning import Beginning, begin, fork
+from artificer.studio.choices import MAX_TOOLS, Choices
+from artificer.studio.context import MAX_FILES
+
+BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+MAX_BASE64 = 45_000_000
+"""Characters of a file: those of the largest attachment that is read at all."""
+
+RecordPlace = Annotated[int, Meta(ge=1, le=2**53)]
+
+LimitNumber = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+
+
+class FileBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """An image, a sound or a file: its bytes in Base64. Its media type is found from them."""
+
+    data: Annotated[str, Meta(pattern=BASE64, min_length=4, max_length=MAX_BASE64)]
+    name: ShortName = ""
+
+
+FileBodies = Annotated[tuple[FileBody, ...], Meta(max_length=MAX_FILES)]
+
+
+class RunLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """The most that a run may use: dollars, turns, tokens. What is left out is as configured."""
+
+    cost: Annotated[float, Meta(ge=0.000_001, le=1_000_000)] | None = None
+    turns: LimitNumber | None = None
+    total_tokens: LimitNumber | None = None
 
 
 class NewRun(Struct, frozen=True, forbid_unknown_fields=True):
-    """A prompt, and the ``provider/model`` that answers; without one, that of the project."""
+    """A prompt with its files, and what it is answered with; what is left out is as configured.
+
+    ``model`` is a ``provider/model``, ``agent`` one of those that `GET /choices` lists, and
+    ``tools`` are those tools of the project that the run may use.
+    """
 
     prompt: LongText
     model: ShortName | None = None
+    agent: ShortName = ""
+    kind: AgentKind | None = None
+    tools: Annotated[tuple[ShortName, ...], Meta(max_length=MAX_TOOLS)] | None = None
+    limits: RunLimits = RunLimits()
+    attachments: FileBodies = ()
 
 
 class MessageBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """A text for the model."""
+    """A text for the model, with files."""
 
     text: LongText
+    attachments: FileBodies = ()
 
 
 class ReasonBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,10 +82,23 @@ class ResumeBody(Struct, frozen=True, forbid_unknown_fields=True):
     take_over: bool = False
 
 
-class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a fork begins, and what is changed: the prompt, the model, a message to it."""
+class EditBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of a call's result, by the number of its record."""
 
-    at: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    record: RecordPlace
+    content: Annotated[str, Meta(max_length=500_000)]
+
+
+class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a fork begins, and what is changed: the prompt, the model, a message to it.
+
+    ``edits`` replace the results of calls. ``agent`` is that whose functions the run needs;
+    without one, it is found by its tools.
+    """
+
+    at: RecordPlace | None = None
+    edits: Annotated[tuple[EditBody, ...], Meta(max_length=100)] = ()
+    agent: ShortName = ""
     prompt: LongText | None = None
     steer: Annotated[str, Meta(max_length=500_000)] = ""
     model: ShortName | None = None
@@ -51,34 +107,46 @@ class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
 async def begin_run(request: ApiRequest) -> Begun:
     """Begin a run, which this studio executes."""
     body: NewRun = request.body
-    world = request.world
-    run = world.clock.new_run_id()
-    agent = Agent(model=body.model or None)
-    request.context.executions.start(run, lambda: world.run(body.prompt, agent, run_id=run))
-    await request.context.begun(run)
-    return Begun(run)
+    limits = body.limits
+    wanted = Beginning(
+        prompt=body.prompt,
+        attachments=_attachments(body.attachments),
+        model=body.model or "",
+        agent=body.agent,
+        kind=body.kind,
+        tools=body.tools,
+        cost=limits.cost,
+        turns=limits.turns,
+        total_tokens=limits.total_tokens,
+    )
+    return Begun(await begin(request.context, wanted))
+
+
+async def show_choices(request: ApiRequest) -> Choices:
+    """Show what a run can be begun with: models that answer, agents, tools."""
+    return await request.context.offers.choices()
 
 
 async def fork_run(request: ApiRequest) -> Begun:
     """Begin a run with the facts of another one."""
     body: ForkBody = request.body
-    world, origin = request.world, (await run_of(request)).id
-    new = world.clock.new_run_id()
-    changes = ForkChanges(at=body.at, prompt=body.prompt, steer=body.steer)
-    agent = Agent(model=body.model or None)
-    request.context.executions.start(new, lambda: world.fork(origin, agent, changes, new_id=new))
-    await request.context.begun(new)
-    return Begun(new)
+    edits = {edit.record: edit.content for edit in body.edits}
+    changes = ForkChanges(body.at, edits, body.steer, body.prompt)
+    return Begun(
+        await fork(request.context, await run_of(request), changes, body.model, body.agent)
+    )
 
 
 async def steer_run(request: ApiRequest) -> Sent:
     """Say something to the model before its next reply."""
-    return await send(request, Steer(by=request.actor.name, text=request.body.text))
+    signal = Steer(by=request.actor.name, text=request.body.text)
+    return await send(request, signal, files=request.body.attachments)
 
 
 async def follow_up_run(request: ApiRequest) -> Sent:
     """Ask something more when the run is over."""
-    return await send(request, FollowUp(by=request.actor.name, text=request.body.text))
+    signal = FollowUp(by=request.actor.name, text=request.body.text)
+    return await send(request, signal, files=request.body.attachments)
 
 
 async def pause_run(request: ApiRequest) -> Sent:
@@ -104,13 +172,20 @@ async def resume_run(request: ApiRequest) -> Sent:
     return Sent(run)
 
 
-async def send(request: ApiRequest, signal: Signal, *, resume: bool = True) -> Sent:
+async def send(
+    request: ApiRequest, signal: Signal, *, resume: bool = True, files: FileBodies = ()
+) -> Sent:
     """Send a signal, and continue the run here, or the one that waits for it.
 
     Raises NotFoundError, AuthorError.
     """
     run = request.named("run")
-    number = await request.world.send(run, signal)
+    number = await request.world.send(run, signal, attachments=_attachments(files))
     if resume:
         await request.context.executions.resume(run)
     return Sent(run, number)
+
+
+def _attachments(files: FileBodies) -> tuple[Attachment, ...]:
+    """Return the files of a body. Raises AuthorError for one that is no attachment."""
+    return tuple(attachment_of(base64.b64decode(one.data), name=one.name) for one in files)

@@ -6,19 +6,23 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
+from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS
 from artificer.run_artifact import RunArtifact
 from artificer.runtime.compare import Comparison
 from artificer.runtime.day_budget import DayBudget
 from artificer.runtime.explain import Explanation
-from artificer.studio.api import acting, deciding, keeping, reading, ticking
+from artificer.studio.api import acting, deciding, keeping, looking, reading, ticking
 from artificer.studio.api import answers as a
 from artificer.studio.api.declared import ApiEndpoint, EndpointWork
+from artificer.studio.choices import Choices
 from artificer.wiring.checklists import Ticked
 
 ACCEPTED = HTTPStatus.ACCEPTED
 STREAM = ("text/event-stream",)
 REPORT = ("text/html", "text/markdown")
 FILE = ("application/octet-stream",)
+REPORTS = tuple(form.media_type for form in REPORT_FORMS.values())
+ARTIFACTS = tuple(form.media_type for form in ARTIFACT_FORMS.values())
 
 
 def _reading() -> list[ApiEndpoint]:
@@ -54,12 +58,39 @@ def _reading() -> list[ApiEndpoint]:
             "GET", f"{of}/report", "read", keeping.show_report, REPORT, keeping.ReportQuery
         ),
         ApiEndpoint("GET", f"{of}/export", "read", keeping.export_run, FILE),
+        ApiEndpoint("GET", "/choices", "read", acting.show_choices, Choices),
         ApiEndpoint("POST", f"{of}/replay", "read", keeping.replay_run, a.ReplayAnswer),
         ApiEndpoint("GET", "/inbox", "read", reading.show_inbox, a.InboxAnswer, reading.InboxQuery),
         ApiEndpoint(
             "GET", "/search", "read", reading.search_records, a.HitList, reading.SearchQuery
         ),
         ApiEndpoint("GET", "/budget", "read", reading.show_budget, DayBudget),
+    ]
+
+
+def _looking_back() -> list[ApiEndpoint]:
+    of = "/runs/{run}"
+    return [
+        ApiEndpoint(
+            "GET",
+            f"{of}/report-file",
+            "read",
+            keeping.send_report,
+            REPORTS,
+            keeping.ReportFileQuery,
+        ),
+        ApiEndpoint(
+            "GET",
+            f"{of}/artifact-file",
+            "read",
+            keeping.send_artifact,
+            ARTIFACTS,
+            keeping.ArtifactFileQuery,
+        ),
+        ApiEndpoint(
+            "GET", f"{of}/records/{{record}}", "read", looking.show_record, looking.RecordAnswer
+        ),
+        ApiEndpoint("GET", f"{of}/sources", "read", looking.show_sources, looking.SourcesAnswer),
     ]
 
 
@@ -115,4 +146,4 @@ def _administering() -> list[ApiEndpoint]:
     ]
 
 
-ENDPOINTS = (*_reading(), *_changing(), *_administering())
+ENDPOINTS = (*_reading(), *_looking_back(), *_changing(), *_administering())

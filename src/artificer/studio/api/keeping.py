@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import partial
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from artificer.errors import NotFoundError
+from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS, ArtifactFormat, ReportFormat
 from artificer.studio.api.answers import (
     ReplayAnswer,
     TokenAnswer,
@@ -15,9 +17,10 @@ from artificer.studio.api.answers import (
     VerificationAnswer,
     token_answer,
 )
-from artificer.studio.api.declared import ApiRequest
+from artificer.studio.api.declared import MAX_NAME, ApiRequest
 from artificer.studio.api.reading import run_of
 from artificer.studio.tokens import ApiTokens
+from artificer.studio.views.files import report_file, sent
 
 REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """For a report that a browser opens: it may run, load and send nothing."""
@@ -36,6 +39,35 @@ async def show_report(request: ApiRequest) -> Response:
         return Response(run.markdown, media_type="text/markdown")
     headers = {"Content-Security-Policy": REPORT_POLICY}
     return Response(run.draft_html, media_type="text/html", headers=headers)
+
+
+class ReportFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The form of the file."""
+
+    format: ReportFormat = "pdf"
+
+
+class ArtifactFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """The artifact's id, as `kind:id` where two have the same; and the form of the file."""
+
+    artifact: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+    format: ArtifactFormat = "json"
+
+
+async def send_report(request: ApiRequest) -> Response:
+    """Return the report of a run in a form of `artificer export`."""
+    run, form = await run_of(request), request.query.format
+    data, form = await request.context.exports.make(partial(report_file, run, form))
+    return sent(data, f"{run.id}.{form}", REPORT_FORMS[form].media_type)
+
+
+async def send_artifact(request: ApiRequest) -> Response:
+    """Return an artifact of a run in a form of `artificer export`."""
+    run, query = await run_of(request), request.query
+    found = run.artifacts.find(query.artifact)
+    data = await request.context.exports.make(partial(found.export, query.format))
+    name = f"{found.id.rpartition('/')[2]}.{query.format}"
+    return sent(data, name, ARTIFACT_FORMS[query.format].media_type)
 
 
 async def export_run(request: ApiRequest) -> Response:

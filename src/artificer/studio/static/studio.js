@@ -6,7 +6,7 @@
 const root = document.getElementById("run");
 
 const RECORDS = ["run_started", "turn_started", "model_replied", "model_failed", "model_changed", "call_judged",
-  "approval_requested", "approval_received", "call_started", "call_finished", "artifact_created", "reply_sent_back",
+  "approval_requested", "approval_received", "call_started", "call_suspended", "call_resumed", "call_finished", "artifact_created", "reply_sent_back",
   "build_progressed", "item_ticked", "run_ended"];
 
 const AGAIN_MS = 3000; // how often a run that is idle is looked at: somebody may resume it

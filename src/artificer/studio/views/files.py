@@ -29,7 +29,7 @@ async def report(request: Request) -> Response:
     run, form = await run_of(request), request.path_params["form"]
     if form not in REPORT_FORMS:
         raise NotFoundError(f"There is no form {form!r}.", hint=f"It is {', '.join(REPORT_FORMS)}.")
-    make = partial(_report_file, run, cast(ReportFormat, form))
+    make = partial(report_file, run, cast(ReportFormat, form))
     try:
         data, form = await context_of(request).exports.make(make)
     except ArtificerError as error:
@@ -52,7 +52,8 @@ async def artifact(request: Request, name: str, form: str) -> Response:
     return sent(data, file, ARTIFACT_FORMS[made].media_type)
 
 
-def _report_file(run: Run, form: ReportFormat) -> tuple[bytes, ReportFormat]:
+def report_file(run: Run, form: ReportFormat) -> tuple[bytes, ReportFormat]:
+    """Return the report of a run as one file, and its form: several files are an archive."""
     made = run.export(form)
     if len(made) > 1:
         form = ZIPPED.get(form, "zip")

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.runs import History
 from artificer.runtime.fork import ForkChanges, plan_fork
+from artificer.studio.beginning import fork as begin_fork
 from artificer.studio.context import context_of, history_of, posted
 from artificer.studio.moments import PAGE, entries, moment
 from artificer.studio.pages import page
@@ -60,11 +61,8 @@ async def fork(request: Request) -> Response:
         edited = edited.replace("\r\n", "\n")
         if edited.strip() != recorded.replace("\r\n", "\n").strip():
             changes = ForkChanges(edits={seq: edited}, steer=steer)
-    run = context.world.clock.new_run_id()
     try:
-        origin = history.run.id
-        context.executions.start(run, lambda: context.world.fork(origin, None, changes, new_id=run))
-        await context.begun(run)
+        run = await begin_fork(context, history.run, changes)
     except ArtificerError as error:
         return await record(
             request, problem=f"{error.message} {error.hint or ''}".strip(), text=steer
