@@ -56,7 +56,7 @@ def body(name: str, messages: Sequence[Message] = HISTORY) -> JsonObject:
     provider, model = ProviderPool(config, {}).choose(f"{name}/m")
     assert model == "m"
     sent = provider.prepare(request(), messages, Memo()).body
-    replayed = build_mapper(name, wire_of(provider), config)
+    replayed = build_mapper(name, wire_of(provider), config, {})
     assert replayed.prepare(request(), messages, Memo()).body == sent
     return sent
 
