@@ -48,15 +48,12 @@ def file(name: str, text: str) -> dict[str, Any]:
 
 async def listening(page: Any, model: PacedDouble) -> None:
     """Send pieces until the page shows one: it listens from then on."""
-    from playwright.async_api import TimeoutError as NotYet
-
-    shown = "document.getElementById('forming').textContent !== ''"
     while True:
         model.text("I make a table. ")
         try:
-            await page.wait_for_function(shown, timeout=500)
+            await expect(page.locator("#forming")).not_to_be_empty(timeout=500)
             break
-        except NotYet:
+        except AssertionError:
             continue
 
 
