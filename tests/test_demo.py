@@ -6,7 +6,10 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -149,7 +152,19 @@ def test_the_demo_itself_ends_with_a_command_that_works(folder: Path, tmp_path: 
     assert page.count("Data: count_files, call 1") >= 3
     assert (tmp_path / "report" / "made.html").exists()
     opening = said.splitlines()[-1].partition(":")[2].strip()
-    assert opening.endswith("artificer studio")
-    command = ["sh", "-c", f"{opening} --help"]
-    helped = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "--no-open" in helped.stdout
+    assert opening.endswith("artificer studio --run last")
+    with opened(f"{opening} --no-open --port 0", environment) as address:
+        browser = build_opener(HTTPCookieProcessor())
+        assert "<h1>" in browser.open(address).read().decode()
+
+
+@contextmanager
+def opened(command: str, environment: dict[str, str]) -> Iterator[str]:
+    """Run the command that opens the studio until its address is no longer needed."""
+    whole = ["sh", "-c", f"exec env {command}"]
+    with subprocess.Popen(whole, env=environment, stdout=subprocess.PIPE, text=True) as studio:
+        assert studio.stdout is not None
+        try:
+            yield studio.stdout.readline().strip()
+        finally:
+            studio.terminate()

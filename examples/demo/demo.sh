@@ -34,4 +34,4 @@ artificer replay last | sed 's/^/   /'
 echo
 echo "The page:               $out/report.html"
 echo "How it was made:        $(cat "$copy/made")"
-echo "The run in the browser: ARTIFICER_HOME=$ARTIFICER_HOME PATH=$(dirname "$(command -v artificer)"):\$PATH artificer studio"
+echo "The run in the browser: ARTIFICER_HOME=$ARTIFICER_HOME PATH=$(dirname "$(command -v artificer)"):\$PATH artificer studio --run last"

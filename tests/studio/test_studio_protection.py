@@ -40,6 +40,16 @@ async def test_without_the_key_every_page_is_locked(served: Studio) -> None:
         assert (await client.get("/static/studio.css")).status_code == 200
 
 
+async def test_an_address_with_the_key_may_begin_with_a_run(served: Studio) -> None:
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        entered = await client.get("/runs/x%22y", params={"key": served.key})
+        assert (entered.status_code, entered.headers["location"]) == (303, "/runs/x%22y")
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        for path in ("/runs/x/y", "//evil.example", "/runs//evil.example", "/search"):
+            url = f"{served.url}{path}?key={served.key}"
+            assert (await client.get(url)).status_code == 401
+
+
 async def test_the_cookie_is_for_this_site_only(served: Studio) -> None:
     async with httpx.AsyncClient(base_url=served.url) as client:
         entered = await client.get("/", params={"key": served.key})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
+from urllib.parse import quote
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
@@ -36,6 +37,9 @@ PER_MINUTE = 600
 
 FAILURES_PER_MINUTE = 60
 """Requests of one address that are answered although nobody known has sent them."""
+
+_ENTRANCE = re.compile(r"/|/runs/[^/]+")
+"""The pages that an address with the key may begin with."""
 
 LOCKED = "This studio is locked. Open the address that `artificer studio` printed, with its key."
 
@@ -118,7 +122,7 @@ class Protection:
     def _entrance(self, request: HTTPConnection) -> Response | None:
         """Exchange a key for a cookie, and let nobody in whom nothing identifies."""
         path, key = request.scope["path"], request.query_params.get("key")
-        if path == "/" and key is not None:
+        if _ENTRANCE.fullmatch(path) and key is not None:
             return self._opened(request, key)
         is_api = path.startswith(API)
         try:
@@ -139,7 +143,7 @@ class Protection:
         if cookie is None:
             self._count_failure(request)
             raise AccessError(LOCKED)
-        answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer = RedirectResponse(quote(request.scope["path"]), HTTPStatus.SEE_OTHER)
         answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
         return answer
 

@@ -26,9 +26,13 @@ class StudioOptions(ExecutionOptions):
     \b
     Examples:
       artificer studio
+      artificer studio --run last
       artificer studio --port 9000 --no-open
     """
 
+    run: str | None = option(
+        "--run", metavar="RUN", default=None, help="Begin with the page of this run."
+    )
     port: int = option(
         type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import webbrowser
 from importlib.util import find_spec
 
@@ -22,7 +23,7 @@ GRACE_S = 3
 
 @interruptible
 async def serve(settings: Settings, options: StudioOptions) -> Exit:
-    """Serve this project's world. Raises OperatorError where the port is taken."""
+    """Serve this project's world. Raises OperatorError for a taken port, NotFoundError."""
     for needed in ("starlette", "uvicorn", "multipart"):
         if find_spec(needed) is None:
             raise MissingExtraError("studio", needed_for="The studio")
@@ -36,6 +37,7 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
 
     async with opened_world(settings, options) as world:
         shared, host = world.config.studio, options.host
+        first = f"runs/{await world.archive.find(options.run)}" if options.run else ""
         tokens = ApiTokens(world.config.project_folder, world.clock.now)
         check_host(host, shared, tokens)
         places = dict.fromkeys([*shared.agents, *options.agents])
@@ -46,8 +48,9 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         access = Access(user_name(), tokens=tokens, identity=identity)
         hosts = names_of(host, port, shared.hosts)
         name = next((n for n in (f"{host}:{port}", f"[{host}]:{port}") if n in hosts), None)
-        address = f"http://{name or f'127.0.0.1:{port}'}/?key={access.key}"
+        address = f"http://{name or f'127.0.0.1:{port}'}/{first}?key={access.key}"
         out(address)
+        sys.stdout.flush()  # a program that starts the studio waits for its address
         note("Ctrl-C stops the studio")
         if options.open_browser:
             await asyncio.to_thread(webbrowser.open, address)
