@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from psycopg import Connection
 
-from artificer.errors import TamperedError
 from artificer.ports import Amount, Correction, Reservation, Settlement, Spending, Spent
+from artificer.storage.agreement import agreed_total
 from artificer.storage.budget import Change, changes_of, corrected
-from artificer.storage.notes import BudgetCorrected, BudgetReserved, BudgetSettled, spent_from
+from artificer.storage.notes import BudgetReserved, BudgetSettled, spent_from
 from artificer.storage.postgres.connection import Server
 from artificer.storage.postgres.reader import last_note
 from artificer.storage.postgres.transaction import PostgresTransaction
@@ -111,15 +111,6 @@ def _reserved_of(db: Connection, account: str, now: int, without: Collection[int
 
 
 def _total_of(db: Connection, account: str) -> Amount:
-    """Return an account's total, if its row and its last note agree."""
-    row, note = db.execute(_TOTAL, (account,)).fetchone(), last_note(db, spent_from(account))
-    noted = (
-        (note.tokens, note.micros) if isinstance(note, BudgetSettled | BudgetCorrected) else None
-    )
-    if row != noted:
-        raise TamperedError(
-            f"The costs of {account} differ from the journal.",
-            hint="Run `artificer verify` to see what differs; `artificer fsck --repair` restores "
-            "the table from the journal.",
-        )
-    return Amount(*noted) if noted else Amount()
+    """Return an account's total, if its row and its last note agree. Raises TamperedError."""
+    row = db.execute(_TOTAL, (account,)).fetchone()
+    return agreed_total(account, row, last_note(db, spent_from(account)))

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 from psycopg import Connection
 
-from artificer.errors import TamperedError
+from artificer.storage.agreement import check_posted, posted_signals
 from artificer.storage.chain import check_name
-from artificer.storage.notes import SignalPosted, read_note, signals_of
+from artificer.storage.notes import signals_of
 from artificer.storage.postgres.connection import Server
 from artificer.storage.postgres.reader import snapshot
 from artificer.storage.postgres.writer import PostgresWriter
-from artificer.values.canon import digest_of
 
 
 class PostgresSignals:
@@ -50,12 +49,7 @@ def _read(db: Connection, run: str, after: int) -> list[tuple[int, bytes]]:
         found = db.execute(
             "SELECT n, body FROM signals WHERE run = %s AND n > %s ORDER BY n", (run, after)
         ).fetchall()
-        posted = _posted(db, run, after)
-        for n in sorted({n for n, _ in found} ^ posted.keys()):
-            raise _tampered(run, n)
-        for n, body in found:
-            if digest_of(body) != posted[n] and not (body == b"" and _is_pruned(db, run)):
-                raise _tampered(run, n)
+        check_posted(run, found, _posted(db, run, after), lambda: _is_pruned(db, run))
     return found
 
 
@@ -64,25 +58,12 @@ def _posted(db: Connection, run: str, after: int) -> dict[int, str]:
     notes = db.execute(
         "SELECT hash, body FROM notes WHERE subject = %s ORDER BY entry DESC", (signals_of(run),)
     )
-    posted: dict[int, str] = {}
-    for row in notes:
-        note = read_note(*row)
-        if not isinstance(note, SignalPosted) or note.n <= after:
-            break
-        posted[note.n] = note.body
-    return posted
+    return posted_signals(notes, after)
 
 
 def _is_pruned(db: Connection, run: str) -> bool:
     query = "SELECT 1 FROM records WHERE run = %s AND seq = 1 AND body = ''"
     return db.execute(query, (run,)).fetchone() is not None
-
-
-def _tampered(run: str, n: int) -> TamperedError:
-    return TamperedError(
-        f"Signal {n} to run {run} was changed after it was posted; it was ignored.",
-        hint="Run `artificer verify` to see what else was changed.",
-    )
 
 
 def _since(db: Connection, position: int | None) -> tuple[int, frozenset[str]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from artificer.errors import TamperedError
 from artificer.ports import Amount, Correction, Reservation, Settlement, Spending, Spent
+from artificer.storage.agreement import agreed_total
 from artificer.storage.budget import Change, changes_of, corrected
-from artificer.storage.notes import BudgetCorrected, BudgetReserved, BudgetSettled, spent_from
+from artificer.storage.notes import BudgetReserved, BudgetSettled, spent_from
 from artificer.storage.sqlite.reader import Reader
 from artificer.storage.sqlite.transaction import Transaction
 from artificer.storage.sqlite.writer import Writer
@@ -106,15 +106,6 @@ def _reserved_of(
 
 
 def _total_of(work: Transaction, account: str) -> Amount:
-    """Return an account's total, if its row and its last note agree."""
-    row, note = work.db.execute(_TOTAL, (account,)).fetchone(), work.last(spent_from(account))
-    noted = (
-        (note.tokens, note.micros) if isinstance(note, BudgetSettled | BudgetCorrected) else None
-    )
-    if row != noted:
-        raise TamperedError(
-            f"The costs of {account} differ from the journal.",
-            hint="Run `artificer verify` to see what differs; `artificer fsck --repair` restores "
-            "the table from the journal.",
-        )
-    return Amount(*noted) if noted else Amount()
+    """Return an account's total, if its row and its last note agree. Raises TamperedError."""
+    row = work.db.execute(_TOTAL, (account,)).fetchone()
+    return agreed_total(account, row, work.last(spent_from(account)))

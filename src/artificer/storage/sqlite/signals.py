@@ -5,12 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from artificer.errors import TamperedError
+from artificer.storage.agreement import check_posted, posted_signals
 from artificer.storage.chain import check_name
-from artificer.storage.notes import SignalPosted, read_note, signals_of
+from artificer.storage.notes import signals_of
 from artificer.storage.sqlite.reader import Reader, snapshot
 from artificer.storage.sqlite.writer import Writer
-from artificer.values.canon import digest_of
 
 
 class SqliteSignals:
@@ -48,12 +47,7 @@ def _read(db: sqlite3.Connection, run: str, after: int) -> list[tuple[int, bytes
         found = db.execute(
             "SELECT n, body FROM letters WHERE run = ? AND n > ? ORDER BY n", (run, after)
         ).fetchall()
-        posted = _posted(db, run, after)
-        for n in sorted({n for n, _ in found} ^ posted.keys()):
-            raise _tampered(run, n)
-        for n, body in found:
-            if digest_of(body) != posted[n] and not (body == b"" and _is_pruned(db, run)):
-                raise _tampered(run, n)
+        check_posted(run, found, _posted(db, run, after), lambda: _is_pruned(db, run))
     return found
 
 
@@ -62,25 +56,12 @@ def _posted(db: sqlite3.Connection, run: str, after: int) -> dict[int, str]:
     notes = db.execute(
         "SELECT hash, body FROM notes WHERE subject = ? ORDER BY position DESC", (signals_of(run),)
     )
-    posted: dict[int, str] = {}
-    for row in notes:
-        note = read_note(*row)
-        if not isinstance(note, SignalPosted) or note.n <= after:
-            break
-        posted[note.n] = note.body
-    return posted
+    return posted_signals(notes, after)
 
 
 def _is_pruned(db: sqlite3.Connection, run: str) -> bool:
     query = "SELECT 1 FROM records WHERE run = ? AND seq = 1 AND body = x''"
     return db.execute(query, (run,)).fetchone() is not None
-
-
-def _tampered(run: str, n: int) -> TamperedError:
-    return TamperedError(
-        f"Signal {n} to run {run} was changed after it was posted; it was ignored.",
-        hint="Run `artificer verify` to see what else was changed.",
-    )
 
 
 def _since(db: sqlite3.Connection, position: int | None) -> tuple[int, frozenset[str]]:

@@ -10,12 +10,13 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from artificer.errors import ArtificerError, TamperedError
+from artificer.errors import ArtificerError
 from artificer.ports import Durability
 from artificer.readonly import ReadOnlyDatabase
-from artificer.storage.notes import VersionAdded, range_of, read_note, versions_of, workspace_in
+from artificer.storage.agreement import agreed_names, agreed_version
+from artificer.storage.notes import range_of, read_note, versions_of
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.database import FAULTS, connect, designed, only_read
 from artificer.storage.sqlite.reader import last_note, snapshot
@@ -104,7 +105,7 @@ _NOTE = "SELECT hash, body FROM notes WHERE subject = ? ORDER BY position LIMIT 
 def _head(db: sqlite3.Connection, name: str, run: str) -> tuple[int, str] | None:
     with snapshot(db):
         row = db.execute(_HEAD, (run, name)).fetchone()
-        return _proven(row, last_note(db, versions_of(run, name)), name)
+        return agreed_version(name, row, last_note(db, versions_of(run, name)))
 
 
 def _get(db: sqlite3.Connection, name: str, number: int, run: str) -> str | None:
@@ -113,31 +114,11 @@ def _get(db: sqlite3.Connection, name: str, number: int, run: str) -> str | None
     with snapshot(db):
         row = db.execute(_ONE, (run, name, number)).fetchone()
         noted = db.execute(_NOTE, (versions_of(run, name), number - 1)).fetchone()
-        found = _proven(row, None if noted is None else read_note(*noted), name)
+        found = agreed_version(name, row, None if noted is None else read_note(*noted))
         return None if found is None else found[1]
 
 
 def _names(db: sqlite3.Connection, run: str) -> list[str]:
     with snapshot(db):
         rows = db.execute("SELECT DISTINCT workspace FROM versions WHERE run = ?", (run,))
-        found = {name for (name,) in rows}
-        rows = db.execute(_SUBJECTS, range_of(run))
-        for name in sorted(found ^ {workspace_in(subject) for (subject,) in rows}):
-            raise _tampered(name)
-    return sorted(found)
-
-
-def _proven(row: Any, note: object, name: str) -> tuple[int, str] | None:
-    """A version as the table has it, if a note says the same."""
-    noted = (note.number, note.digest) if isinstance(note, VersionAdded) else None
-    if row != noted:
-        raise _tampered(name)
-    return noted
-
-
-def _tampered(name: str) -> TamperedError:
-    return TamperedError(
-        f"The versions of {name!r} are not those that the journal tells of.",
-        hint="Run `artificer verify` to see what differs; `artificer fsck --repair` restores "
-        "the table from the journal.",
-    )
+        return agreed_names(rows, db.execute(_SUBJECTS, range_of(run)))
