@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -11,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import psycopg
 from msgspec import Struct
 from psycopg import Connection, errors, sql
-from psycopg.types.string import StrDumper, TextBinaryLoader
+from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from artificer.errors import (
@@ -57,18 +58,22 @@ class Database(Struct, frozen=True):
         Raises:
             ConfigError: it is not such a URL.
         """
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            raise _unread("its host cannot be read") from None
         parameters = parse_qsl(parts.query, keep_blank_values=True)
         ours = dict(pair for pair in parameters if pair[0] in _OURS)
         rest = urlencode([pair for pair in parameters if pair[0] not in _OURS])
         conninfo = urlunsplit(parts._replace(query=rest))
-        try:
-            psycopg.conninfo.conninfo_to_dict(conninfo)
-        except psycopg.ProgrammingError as error:
+        _check_parts(conninfo)
+        database = cls(conninfo, durability=durability, read_only=read_only, **ours)
+        if not _is_schema(database.schema):
             raise ConfigError(
-                f"The setting storage cannot be read: {_first_line(error)}."
-            ) from error
-        return cls(conninfo, durability=durability, read_only=read_only, **ours)
+                f"A world cannot be kept in the schema {database.schema!r}.",
+                hint="Name another one, of at most 63 bytes: postgresql://…?schema=NAME",
+            )
+        return database
 
     def connect(self) -> Connection:
         """Open a connection of its own."""
@@ -80,12 +85,41 @@ class Database(Struct, frozen=True):
         """Make a new connection one of this world."""
         db.autocommit = True
         db.adapters.register_dumper(str, _NameDumper)
-        db.adapters.register_loader("text", _NameLoader)
+        for loader in (_NameLoader, _NameBinaryLoader):
+            db.adapters.register_loader("text", loader)
         db.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
         commits = "on" if self.durability == "power" else "off"
         db.execute(sql.SQL("SET synchronous_commit = {}").format(sql.Literal(commits)))
         if self.read_only:
             db.execute("SET default_transaction_read_only = on")
+
+
+def _check_parts(conninfo: str) -> None:
+    """Raise ConfigError for a URL that libpq cannot read, or takes apart in the wrong places.
+
+    No message quotes it, nor has the error that does as its cause: a part may be the password.
+    """
+    try:
+        port = psycopg.conninfo.conninfo_to_dict(conninfo).get("port") or ""
+    except psycopg.ProgrammingError as error:
+        raise _unread(_first_line(error).partition('"')[0].strip(" :")) from None
+    if not re.fullmatch(r"[0-9,]*", str(port)):
+        raise _unread("its port is not a number")
+    if conninfo.partition("?")[0].count("@") > 1:
+        raise _unread("it has several @")
+
+
+def _unread(reason: str) -> ConfigError:
+    return ConfigError(
+        f"The setting storage cannot be read: {reason}.",
+        hint="In a password, write other characters than letters and digits as %XX: @ is %40.",
+    )
+
+
+def _is_schema(name: str) -> bool:
+    """Whether a schema may have this name, and is then found under the same one."""
+    is_text = name.isprintable() and "\\" not in name and 0 < len(name.encode()) <= 63
+    return is_text and name != "$user" and not name.startswith("pg_")
 
 
 class _NameDumper(StrDumper):
@@ -95,12 +129,20 @@ class _NameDumper(StrDumper):
         return super().dump(obj.replace("\\", "\\\\").replace("\0", "\\0"))  # type: ignore[return-value]
 
 
-class _NameLoader(TextBinaryLoader):
+class _NameLoader(TextLoader):
     def load(self, data: bytes | bytearray | memoryview) -> str:
-        text = str(super().load(data))
-        if "\\" not in text:
-            return text
-        return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
+        return _unescaped(str(super().load(data)))
+
+
+class _NameBinaryLoader(TextBinaryLoader):
+    def load(self, data: bytes | bytearray | memoryview) -> str:
+        return _unescaped(str(super().load(data)))
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
 
 
 class Server:

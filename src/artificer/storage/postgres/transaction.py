@@ -220,6 +220,10 @@ def commit(db: Connection, schema: str, works: Sequence[PostgresWork]) -> list[A
             return [designed(error)]
         # One that cannot be written costs the others their shared commit, not their work.
         return [outcome for work in works for outcome in commit(db, schema, [work])]
+    except BaseException:
+        with suppress(psycopg.Error):
+            db.execute("ROLLBACK")
+        raise
     return _end(db, outcomes)
 
 

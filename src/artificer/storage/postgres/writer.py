@@ -89,11 +89,14 @@ class PostgresWriter:
         while self._waiting:
             jobs, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             works = [job.work for job in jobs]
-            outcomes = await loop.run_in_executor(self._thread, self._line.commit, works)
+            done = loop.run_in_executor(self._thread, self._line.commit, works)
+            await asyncio.wait([done])
+            bug = done.exception()  # of a unit of work: nobody is to wait for ever
+            outcomes = done.result() if bug is None else [bug] * len(jobs)
             for job, outcome in zip(jobs, outcomes, strict=True):
                 if job.future.done():
                     continue  # the waiting task was cancelled
-                if isinstance(outcome, ArtificerError):
+                if isinstance(outcome, BaseException):
                     job.future.set_exception(outcome)
                 else:
                     job.future.set_result(outcome)
