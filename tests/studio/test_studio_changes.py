@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artificer.render.charts.words import Grid
-from artificer.studio.grid_changes import MAX_COMPARED_ROWS, grid_change
-from artificer.studio.prose import MAX_PARAGRAPHS, prose_diff
+from artificer.studio.grid_changes import MAX_COMPARED_ROWS, MAX_MATCHED_ROWS, grid_change
+from artificer.studio.prose import MAX_ALL_PAIRS, MAX_PAIRS, MAX_PARAGRAPHS, prose_diff
 
 pytestmark = pytest.mark.req("studio-versions")
 
@@ -56,6 +56,15 @@ def test_a_long_table_is_compared_within_limits() -> None:
     assert (len(change.rows), change.cut) == (MAX_COMPARED_ROWS, 5)
 
 
+def test_many_rows_without_a_key_are_compared_by_their_place() -> None:
+    """Comparing each with each would take seconds where the same few rows come again and again."""
+    one = tuple(("xy"[n % 2],) for n in range(MAX_MATCHED_ROWS + 1))
+    other = tuple(("xy"[n // 2 % 2],) for n in range(MAX_MATCHED_ROWS + 1))
+    change = grid_change(Grid(("A",), one), Grid(("A",), other))
+    differing = sum(a != b for a, b in zip(one, other, strict=True))
+    assert [row.kind for row in change.rows] == ["changed"] * differing
+
+
 def test_words_that_changed_are_marked_within_their_paragraph() -> None:
     change = prose_diff("A title\n\nIt is very far away.", "A title\n\nIt is far away.\n\nMore.")
     assert [one.kind for one in change] == ["same", "changed", "added"]
@@ -78,3 +87,15 @@ def test_long_prose_is_compared_within_limits() -> None:
     assert prose_diff(many, "x")[-1].pieces[0].text == "3 more paragraphs were not compared."
     words = " ".join(["word"] * 5_000)
     assert [change.kind for change in prose_diff(words, f"{words} x")] == ["removed", "added"]
+
+
+def test_the_same_few_words_again_and_again_are_not_compared() -> None:
+    """Some kilobytes of them would keep the studio busy for a minute."""
+    one, other = "x y " * 195, "x x y y " * 97
+    assert [change.kind for change in prose_diff(one, f"{other} z")] == ["removed", "added"]
+    some = 2 * int((MAX_PAIRS / 2) ** 0.5)
+    many = 2 + MAX_ALL_PAIRS * 2 // some**2
+    before = "\n\n".join(f"{n} " + "x y " * (some // 2 - 1) for n in range(many))
+    after = "\n\n".join(f"{n} " + "y x " * (some // 2 - 1) for n in range(many, 2 * many))
+    kinds = [change.kind for change in prose_diff(before, after)]
+    assert kinds[0] == "changed" and kinds[-2:] == ["removed", "added"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import httpx
 import pytest
 from hypothesis import given
@@ -39,6 +41,7 @@ def ordered(cells: list[Cell], direction: str = "ascending") -> list[Cell]:
         (["b", "Ä", "a", "B"], ["B", "a", "b", "Ä"]),
         ([True, "x", 3, False, ""], [3, False, True, "x", ""]),
         ([1, 1.0, True], [1, 1.0, True]),
+        ([inf, 20_000, -inf, None], [-inf, 20_000, inf, None]),
     ],
 )
 def test_numbers_sort_by_value_dates_by_time_and_text_by_code_point(

@@ -25,9 +25,12 @@ class NumberForm(Struct, frozen=True):
     group: str = ","
 
     def figure(self, value: float, *, grouped: bool | None = None) -> str:
-        """Write a finite number exactly; without ``grouped``, its size decides."""
+        """Write a number exactly; without ``grouped``, its size decides.
+
+        What is not finite has no digits: ``inf`` stays ``inf``.
+        """
         digits = plain_digits(value)
-        if "e" in digits:
+        if "e" in digits or "n" in digits:
             return digits.replace(".", self.point)
         whole, point, fraction = digits.partition(".")
         if grouped if grouped is not None else abs(value) >= _GROUP_FROM:

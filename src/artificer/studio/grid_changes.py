@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from artificer.artifacts.table import Cell
@@ -12,6 +13,9 @@ from artificer.render.tables import shown
 
 MAX_COMPARED_ROWS = 1_000
 """Rows of each table that are compared, and rows of a difference that are shown."""
+
+MAX_MATCHED_ROWS = 300
+"""Rows that are compared one with another: comparing may take the cube of their number."""
 
 ChangeKind = Literal["same", "added", "removed", "changed"]
 
@@ -52,7 +56,7 @@ def grid_change(before: Grid, after: Grid) -> GridChange:
     """Compare two tables. Columns belong together by name, rows by their first cell where it can.
 
     It can where no first cell is empty or there twice. Other rows belong together by their place
-    between equal ones.
+    between equal ones, or in the whole table where there are too many of them.
     """
     names = list(_merged(before.columns, after.columns))
     a = [_row(before, row, names) for row in before.rows[:MAX_COMPARED_ROWS]]
@@ -116,6 +120,8 @@ def _by_key(before: Grid, after: Grid, a: list[_Row], b: list[_Row]) -> list[_Pa
 
 
 def _by_place(a: list[_Row], b: list[_Row]) -> list[_Pair]:
+    if max(len(a), len(b)) > MAX_MATCHED_ROWS:
+        return list(zip_longest(a, b))
     pairs: list[_Pair] = []
     for word, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         paired = j - i if word == "equal" else min(j - i, m - k)

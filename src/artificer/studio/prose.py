@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
@@ -13,7 +14,14 @@ MAX_PARAGRAPHS = 400
 """Paragraphs of each text that are compared."""
 
 MAX_WORDS = 400
-"""Words of a paragraph that are compared one with another: comparing takes their square."""
+"""Words of a paragraph that are compared one with another."""
+
+MAX_PAIRS = 20_000
+"""Pairs of equal words in two paragraphs that are compared: few words, again and again, make many,
+and comparing takes each many times."""
+
+MAX_ALL_PAIRS = 200_000
+"""Pairs of equal words in all paragraphs that are compared."""
 
 MAX_TEXT = 8_000
 """Characters of a paragraph that are shown where it is not compared by words."""
@@ -55,13 +63,20 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _compared(a: Sequence[str], b: Sequence[str]) -> Iterator[ProseChange]:
+    left = MAX_ALL_PAIRS
     for word, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if word == "equal":
             yield from _shortened(a[i:j])
             continue
         pairs = min(j - i, m - k)
         for one, other in zip(a[i : i + pairs], b[k : k + pairs], strict=True):
-            yield from _pair(one, other)
+            effort = _effort(one, other)
+            left -= effort
+            if left < 0 or effort > MAX_PAIRS:
+                yield _whole("removed", one)
+                yield _whole("added", other)
+            else:
+                yield from _pair(one, other)
         yield from (_whole("removed", text) for text in a[i + pairs : j])
         yield from (_whole("added", text) for text in b[k + pairs : m])
 
@@ -76,22 +91,30 @@ def _shortened(same: Sequence[str]) -> Iterator[ProseChange]:
     yield _whole("same", same[-1])
 
 
+def _effort(before: str, after: str) -> int:
+    """Return how many pairs of equal words two paragraphs have."""
+    a, b = Counter(before.split()), Counter(after.split())
+    return sum(n * b[word] for word, n in a.items())
+
+
 def _pair(before: str, after: str) -> Iterator[ProseChange]:
-    a, b = re.findall(r"\s+|\S+", before), re.findall(r"\s+|\S+", after)
+    a, b = before.split(), after.split()
     matcher = SequenceMatcher(None, a, b, autojunk=False)
-    if max(len(a), len(b)) > 2 * MAX_WORDS or matcher.ratio() < ALIKE:
+    if max(len(a), len(b)) > MAX_WORDS or matcher.ratio() < ALIKE:
         yield _whole("removed", before)
         yield _whole("added", after)
         return
+    # The words as they stand, each with the space after it: spaces alone are no change.
+    one, other = re.findall(r"\S+\s*", before), re.findall(r"\S+\s*", after)
     pieces: list[ProsePiece] = []
     for word, i, j, k, m in matcher.get_opcodes():
         if word == "equal":
-            pieces.append(ProsePiece("same", "".join(a[i:j])))
+            pieces.append(ProsePiece("same", "".join(other[k:m])))
             continue
         if i < j:
-            pieces.append(ProsePiece("removed", "".join(a[i:j])))
+            pieces.append(ProsePiece("removed", "".join(one[i:j])))
         if k < m:
-            pieces.append(ProsePiece("added", "".join(b[k:m])))
+            pieces.append(ProsePiece("added", "".join(other[k:m])))
     yield ProseChange("changed", tuple(pieces))
 
 

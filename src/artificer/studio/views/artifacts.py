@@ -113,7 +113,7 @@ async def _changes(
 ) -> Response:
     one, other = pair(kept, request.query_params)
     before, after = read_version(history, one), read_version(history, other)
-    change = artifact_change(before, after)
+    change = await asyncio.to_thread(artifact_change, before, after)
     drawings: list[tuple[ArtifactVersion, ShownArtifact]] = []
     if change.drawings:
         for side, version, made in (("a-", one, before), ("b-", other, after)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -61,12 +62,13 @@ async def changes(request: Request) -> Response:
     other = chosen(kept, query.get("b", ""))
     before = str(max(1, other.number - 1))
     one = chosen(kept, query.get("a", "") or before)
+    compared = await asyncio.to_thread(prose_diff, one.narrative, other.narrative)
     values = {
         "run": history.run,
         "versions": kept,
         "one": one,
         "other": other,
-        "changes": prose_diff(one.narrative, other.narrative),
+        "changes": compared,
         "fates": _fates(history.run.id, one, other, found.artifacts),
     }
     return page(request, "report_changes", values)
