@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools_support import appears
 
 from artificer.agent import Agent
 from artificer.core.events import ToolReturned
@@ -55,6 +56,12 @@ def folder(tmp_path: Path) -> Path:
     """A folder with one session."""
     (tmp_path / "py.clad.toml").write_text(MANIFEST)
     return tmp_path
+
+
+@pytest.fixture
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a line that has begun."""
+    return tmp_path_factory.mktemp("begun") / "begun"
 
 
 def said(history: History) -> list[dict[str, Any]]:
@@ -110,19 +117,20 @@ async def test_policy_goes_by_the_risk_of_each_command(folder: Path) -> None:
 
 
 @pytest.mark.req("session-crash")
-async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(folder: Path) -> None:
+async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(
+    folder: Path, begun: Path
+) -> None:
     async with World.in_memory() as world:
         endless = ScriptedProvider(
             [
                 reply(call("py.run", command="x = 41")),
-                reply(call("py.run", command="import time; time.sleep(60)")),
+                reply(call("py.run", command=_endless(begun))),
             ]
         )
         task = asyncio.create_task(
             world.run("go", Agent(model=endless, tools=[folder], kind="chat"), run_id="the-run")
         )
-        await _first_answer(world)
-        await asyncio.sleep(0.2)
+        await appears(begun)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -139,21 +147,22 @@ async def test_a_run_that_is_taken_up_again_is_told_that_its_session_is_lost(fol
 
 
 @pytest.mark.req("session-resumed-limits")
-async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: Path) -> None:
+async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(
+    folder: Path, begun: Path
+) -> None:
     limited = MANIFEST.replace("[session]", "[session]\nmax_interactions = 3")
     (folder / "py.clad.toml").write_text(limited)
     async with World.in_memory() as world:
         endless = ScriptedProvider(
             [
                 reply(call("py.run", command="# no"), call("py.run", command="1")),
-                reply(call("py.run", command="import time; time.sleep(60)")),
+                reply(call("py.run", command=_endless(begun))),
             ]
         )
         task = asyncio.create_task(
             world.run("go", Agent(model=endless, tools=[folder], kind="chat"), run_id="the-run")
         )
-        await _first_answer(world)
-        await asyncio.sleep(0.2)
+        await appears(begun)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -167,10 +176,6 @@ async def test_the_number_of_interactions_goes_on_when_a_run_is_resumed(folder: 
     assert "used all 3 interactions" in over["fault"]
 
 
-async def _first_answer(world: World) -> None:
-    for _ in range(1_000):
-        runs = await world.archive.runs()
-        if runs and said(await world.archive.history(runs[0])):
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("no call has come back")
+def _endless(begun: Path) -> str:
+    """A line that never ends, and says when it has begun."""
+    return f"import time; print('x', file=open({str(begun)!r}, 'w'), flush=True); time.sleep(600)"

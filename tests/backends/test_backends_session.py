@@ -128,11 +128,19 @@ async def test_output_without_end_is_interrupted_and_kept_at_both_ends() -> None
 
 
 @pytest.mark.req("session-output")
-async def test_what_came_between_two_calls_is_told_apart() -> None:
-    late = "import threading; threading.Timer(0.2, print, ['late']).start()"
+async def test_what_came_between_two_calls_is_told_apart(tmp_path: Path) -> None:
+    go, done = tmp_path / "go", tmp_path / "done"
+    (tmp_path / "late.py").write_text(
+        "import pathlib, threading, time\n"
+        "def late():\n"
+        f"    while not pathlib.Path({str(go)!r}).exists():\n        time.sleep(0.01)\n"
+        f"    print('late', flush=True)\n    pathlib.Path({str(done)!r}).write_text('x')\n"
+        "threading.Thread(target=late).start()\n"
+    )
     async with Talk() as talk:
-        await talk.run(late)
-        await asyncio.sleep(0.6)
+        await talk.run(f"exec(open({str(tmp_path / 'late.py')!r}).read())")
+        go.touch()
+        await appears(done)
         answer = await talk.run("1")
     assert "late" in answer["before"] and answer["output"] == "1"
 
@@ -304,11 +312,15 @@ async def test_a_program_that_ignores_interrupts_is_ended_when_its_time_is_up() 
 
 
 @pytest.mark.req("session-end")
-async def test_a_cancelled_call_ends_the_program() -> None:
+async def test_a_cancelled_call_ends_the_program(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
     async with Talk() as talk:
         pid = int((await talk.run("import os; print(os.getpid())"))["output"])
-        task = asyncio.create_task(talk.run("import time; time.sleep(60)"))
-        await asyncio.sleep(0.2)
+        line = (
+            f"import time; print('x', file=open({str(begun)!r}, 'w'), flush=True); time.sleep(600)"
+        )
+        task = asyncio.create_task(talk.run(line))
+        await appears(begun)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 import threading
@@ -14,17 +15,12 @@ from strict_server import Calls, Hangs, Says, StrictServer
 from artificer.cli.interruptible import SIGNALS, run_async
 from artificer.errors import OperatorError
 
-SLEEPER = """
-[tool]
-name = "sleeper"
-version = "1.0.0"
-description = "Sleep."
-binary = "sleep"
-timeout_seconds = 50
-risk_tier = "low"
+BEGUN = "import sys, time; print('x', file=open(sys.argv[1], 'w'), flush=True); time.sleep(40)"
 
-[command]
-template = "sleep 40"
+SLEEPER = f"""
+tool = {{ name = "sleeper", version = "1", description = "Sleep.", timeout_seconds = 50 }}
+args.file = {{ type = "path", required = true }}
+command.exec = ["python3", "-c", {json.dumps(BEGUN)}, "{{file}}"]
 """
 
 STUBBORN = """
@@ -72,11 +68,13 @@ async def test_a_tool_under_way_is_ended_and_answered_after_the_resume(shell: Sh
     tools = shell.cwd / "tools"
     tools.mkdir()
     (tools / "sleeper.clad.toml").write_text(SLEEPER, encoding="utf-8")
-    async with StrictServer(Calls(("sleeper", "{}")), Says("It did not end.")) as server:
+    async with StrictServer(
+        Calls(("sleeper", '{"file": "begun"}')), Says("It did not end.")
+    ) as server:
         shell.configure(server.url)
         process = await shell.start("run", "--kind", "chat", "Sleep", "--tools", "tools")
         await lines_until(process.stderr, "turn 1")
-        await asyncio.sleep(0.5)
+        await until(lambda: any(path.stat().st_size for path in shell.cwd.rglob("begun")))
         process.send_signal(signal.SIGINT)
         assert (await finish(process)).code == 130
         done = await shell.run("resume", "last")
