@@ -41,11 +41,19 @@ class Views:
     artifacts: tuple[Path, ...]
 
 
-def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: BlobStore) -> Report:
+def make_report(
+    run_id: str,
+    state: RunState,
+    deliverable: Deliverable,
+    blobs: BlobStore,
+    *,
+    forming: bool = False,
+) -> Report:
     """Load a deliverable's artifacts and provenance.
 
     An artifact that cannot be loaded is marked as missing at its citation: its blob was damaged,
-    or a newer release is stricter than the one that accepted it.
+    or a newer release is stricter than the one that accepted it. ``forming`` says
+    that the run is not over.
     """
     artifacts = {}
     payloads = {}
@@ -69,6 +77,7 @@ def make_report(run_id: str, state: RunState, deliverable: Deliverable, blobs: B
     return replace(
         report,
         sources={key: catalog.source_note_of(*made, words) for key, made in payloads.items()},
+        forming=forming,
         bound=any(catalog.binding_of(*made) for made in payloads.values()),
     )
 

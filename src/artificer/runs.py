@@ -239,7 +239,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         if self.state.deliverable is not None:
             return self.html
         draft = Deliverable(status="partial", narrative=self.text, artifacts=self.state.artifacts)
-        return to_html(make_report(self.id, self.state, draft, self._blobs))
+        return to_html(make_report(self.id, self.state, draft, self._blobs, forming=True))
 
     @property
     def markdown(self) -> str:

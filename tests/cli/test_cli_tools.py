@@ -76,7 +76,7 @@ async def test_check_tells_faults_and_warnings(shell: Shell) -> None:
     assert bad.code == Exit.AUTHOR
     assert "tools/echo.clad.toml:4: tool.verzion: is not a known key; did you mean" in bad.out
     lenient = await shell.run("tools", "check", "tools", "--compat")
-    assert (lenient.code, lenient.out) == (Exit.OK, "tools: 1 tools\n")
+    assert (lenient.code, lenient.out) == (Exit.OK, "tools: 1 tool\n")
     assert "warning: tools/echo.clad.toml:4: tool.verzion" in lenient.err
 
 

@@ -115,12 +115,12 @@ def _dateline(report: Report) -> tuple[str, ...]:
 
 
 def _banner(report: Report) -> dict[str, object] | None:
-    """Return the status banner: that the report is incomplete, and why."""
+    """Return the status banner: that the report is not finished, or incomplete, and why."""
     deliverable = report.deliverable
     if deliverable.status == "completed":
         return None
     return {
-        "words": report.language.say(deliverable.status),
+        "words": report.language.say("forming" if report.forming else deliverable.status),
         "mild": deliverable.status == "partial",
         "note": deliverable.note,
         "shortcomings": report.shortcomings,

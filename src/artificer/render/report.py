@@ -84,7 +84,7 @@ class Report:
     in it is marked as missing at its citation. ``attached`` are the images, sounds and files of the
     run's conversation. ``sources`` are the sentences about where numbers come from, ``made`` the
     page beside it on how it was made. ``bound`` says that some numbers come from results, so that
-    the page says which words do not.
+    the page says which words do not. ``forming`` says that its run is not over.
     """
 
     title: str
@@ -95,6 +95,7 @@ class Report:
     sources: Mapping[Key, str] = field(default_factory=dict)
     made: str = ""
     bound: bool = False
+    forming: bool = False
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:

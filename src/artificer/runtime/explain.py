@@ -194,7 +194,7 @@ def _pending(intent: Intent) -> str:
         case Generate(turn=turn):
             return f"the model's reply of turn {turn}"
         case Compact(upto=upto):
-            return f"a summary of the first {upto} messages"
+            return f"a summary of the first {'message' if upto == 1 else f'{upto} messages'}"
         case CallTool(tool=tool, arguments=arguments, effect=effect):
             return f"the call {tool} {arguments} ({effect})"
         case AskApproval(tool=tool, arguments=arguments, reason=reason):

@@ -28,7 +28,8 @@ def why_building(build: BuildState, *, held: bool) -> str:
         return " ".join(
             f"{found.run} is {found.standing}: {found.reason}" for found in build.resting
         )
-    done = f"{len(build.merged)} of {len(build.specs)} specs are merged" if build.specs else ""
+    specs = "spec is" if len(build.specs) == 1 else "specs are"
+    done = f"{len(build.merged)} of {len(build.specs)} {specs} merged" if build.specs else ""
     return f"Work is under way, or was interrupted; {done or 'there is no plan yet'}."
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
+from artificer.studio.words import count
 from artificer.values.text import clip
 
 MAX_LINES = 1_000
@@ -94,7 +95,8 @@ def _shortened(lines: Sequence[str]) -> Iterator[DiffLine]:
         yield from (DiffLine("same", line) for line in lines)
         return
     yield from (DiffLine("same", line) for line in lines[:CONTEXT])
-    yield DiffLine("note", f"{len(lines) - 2 * CONTEXT:,} lines are the same.")
+    same = len(lines) - 2 * CONTEXT
+    yield DiffLine("note", f"{count(same, 'line')} {'is' if same == 1 else 'are'} the same.")
     yield from (DiffLine("same", line) for line in lines[-CONTEXT:])
 
 

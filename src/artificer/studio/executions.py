@@ -16,6 +16,9 @@ log = logging.getLogger("artificer.studio.executions")
 MAX_EXECUTIONS = 32
 """Runs at a time."""
 
+PATIENCE_S = 0.3
+"""How long a person waits to hear that another process has the run."""
+
 MAX_CALLERS = 20
 """How far up the callers of a run are looked for."""
 
@@ -23,7 +26,8 @@ MAX_CALLERS = 20
 class Executions:
     """Executes runs in tasks of their own, until they are over, idle, or the studio closes.
 
-    ``failures`` says why a run could not be begun or continued, by its id.
+    ``failures`` says why a run could not be begun or continued, by its id; ``elsewhere`` that
+    another process has one that a person wanted to continue here.
     """
 
     def __init__(self, world: World, agents: Agents) -> None:
@@ -31,6 +35,8 @@ class Executions:
         self._agents = agents
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.failures: dict[str, str] = {}
+        self.elsewhere: dict[str, str] = {}
+        self._wanted_here = set[str]()
 
     def start(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
         """Begin or continue a run. Raises OperatorError where too many are under way."""
@@ -42,6 +48,7 @@ class Executions:
                 hint="Wait for one to end, or cancel one.",
             )
         self.failures.pop(run, None)
+        self.elsewhere.pop(run, None)
         task = asyncio.create_task(self._perform(run, work), name=f"studio {run}")
         self._tasks[run] = task
         task.add_done_callback(lambda _: self._tasks.pop(run, None))
@@ -55,6 +62,25 @@ class Executions:
         top, spec = await self._topmost(run)
         agent = agent_of(spec, self._agents)
         self.start(top, lambda: self._world.resume(top, agent, take_over=take_over))
+
+    async def resume_here(self, run: str, *, take_over: bool = False) -> None:
+        """Continue a run for a person, who is told where another process executes it.
+
+        Raises NotFoundError, TamperedError.
+        """
+        top, _ = await self._topmost(run)
+        self.elsewhere.pop(run, None)
+        await self.resume(run, take_over=take_over)
+        if (task := self._tasks.get(top)) is not None:
+            self._wanted_here.add(top)  # it has not begun yet
+            task.add_done_callback(lambda _: self._wanted_here.discard(top))
+            await asyncio.wait((task,), timeout=PATIENCE_S)  # a refusal comes at once
+        if top in self.elsewhere:
+            self.elsewhere[run] = self.elsewhere[top]
+
+    def problem(self, run: str, *, over: bool) -> str:
+        """Why a run is not executed here as a person wanted; nothing where all is well."""
+        return self.failures.get(run, "") or ("" if over else self.elsewhere.get(run, ""))
 
     def executes(self, run: str) -> bool:
         """Whether the run is under way here."""
@@ -83,7 +109,9 @@ class Executions:
     async def _perform(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
         try:
             await work()
-        except OwnedError:
+        except OwnedError as error:
+            if run in self._wanted_here:
+                self.elsewhere[run] = f"{error.message} {error.hint or ''}".rstrip()
             log.info("run %s is executed by another process", run)
         except ArtificerError as error:
             self.failures[run] = f"{error.message} {error.hint or ''}".rstrip()

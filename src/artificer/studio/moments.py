@@ -13,6 +13,7 @@ from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact,
 from artificer.core.record import EventLine, Line
 from artificer.core.state import CallState, RunState
 from artificer.core.transitions import reduce
+from artificer.studio.words import count
 from artificer.values.text import clip
 
 PAGE = 200
@@ -189,9 +190,9 @@ def _of_event(event: ev.Event, tools: dict[int, str]) -> str:
 def _of_intent(intent: Any) -> str:
     match intent:
         case Generate(turn=turn, messages=messages):
-            return f"turn {turn}, {messages} messages"
+            return f"turn {turn}, {count(messages, 'message')}"
         case Compact(upto=upto):
-            return f"{upto} messages left out"
+            return f"{count(upto, 'message')} left out"
         case CallTool(tool=tool, arguments=arguments) | AskApproval(tool=tool, arguments=arguments):
             return f"{tool} {arguments}"
         case AdvanceBuild(wish=job):

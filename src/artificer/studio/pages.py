@@ -17,6 +17,7 @@ from artificer.studio.indented import indented
 from artificer.studio.words import (
     ago,
     clock,
+    count,
     day,
     dollars,
     exact,
@@ -32,6 +33,7 @@ from artificer.studio.words import (
 _WORDS = (
     ago,
     clock,
+    count,
     day,
     dollars,
     exact,

@@ -59,6 +59,11 @@ def thousands(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things: ``1 turn``, ``2 turns``."""
+    return f"{thousands(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def dollars(micros: int) -> str:
     """An amount of millionths of a dollar."""
     return money(Decimal(micros) / 1_000_000)

@@ -7,6 +7,7 @@ import sys
 from typing import Literal
 
 from artificer.cli.terminal.console import has_colour, note
+from artificer.cli.terminal.words import count
 
 ReasoningMode = Literal["on", "off", "all"]
 
@@ -50,7 +51,7 @@ class ReasoningPrinter:
         self._end_line()
         if self._hidden:
             hint = "/reasoning all shows it"
-            note(f"{_MARGIN}… {self._hidden:,} more characters of reasoning; {hint}", "dim")
+            note(f"{_MARGIN}… {count(self._hidden, 'more character')} of reasoning; {hint}", "dim")
         self._shown = self._hidden = 0
 
     def _add(self, text: str, room: int) -> None:

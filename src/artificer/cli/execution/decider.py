@@ -13,6 +13,7 @@ from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.cli.terminal.approver import read_line, user_name
 from artificer.cli.terminal.console import clean, styled
 from artificer.cli.terminal.screen import Screen
+from artificer.cli.terminal.words import count
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.builder import Decider
@@ -86,7 +87,7 @@ def lines_of(job: AskConsent, diff: str, limit: int = MAX_DIFF_LINES) -> Iterato
     lines = diff.splitlines()
     yield from lines[:limit]
     if len(lines) > limit:
-        yield f"… {len(lines) - limit} more lines"
+        yield f"… {count(len(lines) - limit, 'more line')}"
     yield f"change {job.digest}"
 
 

@@ -206,7 +206,7 @@ class Progress(Observer):
 
 def _sent_back(event: ev.ReplyChecked) -> str:
     if event.unfinished:
-        return f"cut off after {len(event.unfinished)} characters: requesting the rest"
+        return f"cut off after {count(len(event.unfinished), 'character')}: requesting the rest"
     if event.findings:
         return f"sent back for repair: {count(len(event.findings), 'finding')}"
     return f"sent back: {event.rejected or 'it contained no answer'}"

@@ -212,7 +212,9 @@ def _checked(event: ev.ReplyChecked) -> tuple[str, tuple[str, ...]]:
     what = "accepted" if event.request is None else "sent back"
     details = [f"{f.code}: {f.subject}: {f.message}" for f in event.findings]
     if event.unfinished:
-        details.append(f"cut off after {len(event.unfinished)} characters; the rest is requested")
+        details.append(
+            f"cut off after {count(len(event.unfinished), 'character')}; the rest is requested"
+        )
     if event.unwrapped:
         details.append("the text was taken out of a Markdown fence")
     if event.message:

@@ -20,6 +20,7 @@ from artificer.cli.mcp.wire import Served
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import count
 from artificer.config import Config
 from artificer.manifests.model import ManifestFile
 from artificer.values.base import JsonObject
@@ -66,7 +67,7 @@ async def _serve(tool_server: ToolServer, port: int | None, tools: int) -> None:
     if port is None:
         await serve_stdio(server)
     else:
-        note(f"serving {tools} tools at http://127.0.0.1:{port}/mcp")
+        note(f"serving {count(tools, 'tool')} at http://127.0.0.1:{port}/mcp")
         await serve_http(server, port)
 
 

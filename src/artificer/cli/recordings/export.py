@@ -19,6 +19,7 @@ from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit, ReaderGone
+from artificer.cli.terminal.words import count
 from artificer.cli.terminal.working import working
 from artificer.render.export.exported import Files
 from artificer.report import write_files
@@ -53,8 +54,12 @@ def export(settings: Settings, options: ExportOptions) -> Exit:
         )
         return Exit.OK
     out(str(paths[0]))
-    more = f", and {len(paths) - 1} files in {folder / Path(name).stem}.files" if paths[1:] else ""
-    note(f"{len(data):,} bytes{more}")
+    more = (
+        f", and {count(len(paths) - 1, 'file')} in {folder / Path(name).stem}.files"
+        if paths[1:]
+        else ""
+    )
+    note(f"{count(len(data), 'byte')}{more}")
     return Exit.OK
 
 

@@ -17,6 +17,7 @@ from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import count
 from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import ManifestError
 from artificer.manifests.model import ManifestFile
@@ -38,7 +39,7 @@ def check(settings: Settings, options: CheckToolsOptions) -> Exit:
             warnings = (*tool.manifest.warnings, *_doubts(tool))
             for warning in warnings:
                 note(f"warning: {warning}")
-        out(f"{folder}: {len(tools)} tools", "good")
+        out(f"{folder}: {count(len(tools), 'tool')}", "good")
     return Exit.AUTHOR if bad else Exit.OK
 
 

@@ -8,11 +8,12 @@ from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note
 from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import count
 
 
 def prune(settings: Settings, options: PruneToolsOptions) -> Exit:
     """Remove the folders and print their number."""
     folder = configuration(settings).project_folder / "evidence"
     removed = prune_folder(folder, older_than_days=options.days)
-    note(f"removed the folders of {len(removed)} runs")
+    note(f"removed the folders of {count(len(removed), 'run')}")
     return Exit.OK

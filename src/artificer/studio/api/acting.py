@@ -168,7 +168,7 @@ async def cancel_run(request: ApiRequest) -> Sent:
 async def resume_run(request: ApiRequest) -> Sent:
     """Continue a run here, if no other process executes it."""
     run = request.named("run")
-    await request.context.executions.resume(run, take_over=request.body.take_over)
+    await request.context.executions.resume_here(run, take_over=request.body.take_over)
     return Sent(run)
 
 

@@ -118,7 +118,7 @@ async def list_runs(request: ApiRequest) -> RunPage:
 async def show_run(request: ApiRequest) -> RunAnswer:
     """Show a run as it stands."""
     run, executions = await run_of(request), request.context.executions
-    problem = executions.failures.get(run.id, "")
+    problem = executions.problem(run.id, over=run.state.status is not None)
     return run_answer(run, executing=executions.executes(run.id), problem=problem)
 
 

@@ -33,7 +33,7 @@ const sift = (grid) => {
   const rows = [...grid.querySelectorAll("tbody tr")];
   for (const row of rows) row.hidden = wanted !== "" && ![...row.cells].some((cell) => words(cell).includes(wanted));
   const left = rows.filter((row) => !row.hidden).length;
-  say(grid, wanted ? `${left} of ${rows.length} rows` : "");
+  say(grid, wanted ? `${left} of ${rows.length} ${rows.length === 1 ? "row" : "rows"}` : "");
 };
 
 const say = (grid, text) => {

@@ -68,7 +68,7 @@ const showCall = (call) => {
   if (call.isArtifact && id) call.card.append(make("code", id), document.createTextNode(" "));
   const title = call.isArtifact ? member(call.text, "title") : "";
   if (title) call.card.append(make("span", title), document.createTextNode(" "));
-  call.card.append(make("span", call.state || `writing, ${call.text.length.toLocaleString("en")} characters`, "facts"));
+  call.card.append(make("span", call.state || `writing, ${call.text.length.toLocaleString("en")} ${call.text.length === 1 ? "character" : "characters"}`, "facts"));
 };
 
 const showArguments = (event) => {

@@ -87,7 +87,7 @@ async def values_of(request: Request) -> dict[str, Any]:
         "draft": WrittenMessage(),
         "problem": "",
         "here": here,
-        "failure": context.executions.failures.get(run.id, ""),
+        "failure": context.executions.problem(run.id, over=state.status is not None),
     }
 
 
@@ -118,7 +118,9 @@ async def act(request: Request) -> Response:
                 raise AuthorError("The message is empty.")
             files = await form.attachments()
             await context.world.send(run.id, signal, attachments=files)
-        if action != "pause":
+        if action == "resume":
+            await context.executions.resume_here(run.id)
+        elif action != "pause":
             await context.executions.resume(run.id)
     except (AuthorError, ConfigError) as error:
         values = await values_of(request)
