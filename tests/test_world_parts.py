@@ -175,10 +175,11 @@ class TestStorage:
     async def test_what_is_no_storage_is_refused_before_anything_is_made(
         self, tmp_path: Path
     ) -> None:
-        wrong: Any = "sqlite"
-        with pytest.raises(AuthorError, match="'sqlite' is not a storage"):
+        wrong: Any = "postgresql://me:hunter2@db/agents"
+        with pytest.raises(AuthorError, match="the type str is not a storage") as refused:
             async with World.open(at(tmp_path), wrong):
                 pass
+        assert "setting" in (refused.value.hint or "") and "hunter2" not in str(refused.value)
         assert not (tmp_path / "p").exists()
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ async def test_doctor_asks_nobody_and_makes_nothing(shell: Shell) -> None:
     assert found["provider local"]["hint"] == "artificer local fetch"
     assert SECRET not in result.out + result.err
     assert not shell.home.exists()
+
+
+@pytest.mark.req("cli-doctor-extras")
+async def test_doctor_and_the_page_about_installing_name_every_extra(shell: Shell) -> None:
+    (shell.cwd / "agents").mkdir()  # the name of an extra's module
+    shell.configure("http://127.0.0.1:9")
+    found = [f["what"] for f in (await shell.run("doctor", "--json")).json()]
+    root = Path(__file__).parents[2]
+    extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    page = (root / "docs/install.md").read_text("utf-8")
+    for extra in extras["optional-dependencies"]:
+        assert f"extra {extra}" in found and f"`{extra}`" in page, extra
 
 
 def server_url(shell: Shell) -> str:

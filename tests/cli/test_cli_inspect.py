@@ -314,6 +314,7 @@ async def test_explain_and_diff_tell_in_a_few_lines(shell: Shell, world: World) 
     assert len(text.splitlines()) <= 10
     assert "why      The model could not be reached: unavailable: connection refused" in text
     assert f"next     artificer resume {waiting}" in text
+    assert "calls    none\n" in text
     told = (await shell.run("explain", done, "--json")).json()
     assert told["answers"] == {"ok": 1, "invalid": 1, "denied": 1}
     assert {r["verdict"] for r in told["refused"]} == {"invalid", "denied"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
 from cut_line import cutting
 from object_server import ObjectServer, listening
@@ -307,7 +309,7 @@ class TestUsers:
         """The statements of docs/guides/postgresql.md, as they stand there."""
         await (await opened(url, tmp_path)).aclose()
         database = Database.parse(url, "power", read_only=False)
-        with database.connect() as db:
+        with psycopg.connect(database.conninfo, autocommit=True) as db:
             for statement in guide_statements(database.schema):
                 db.execute(statement.encode())
         storage = await opened(url.replace("artificer@", "worker@"), tmp_path)
@@ -345,7 +347,7 @@ def guide_statements(schema: str) -> Iterator[str]:
     for statement in filter(None, map(str.strip, block.split(";"))):
         if statement.startswith("CREATE ROLE"):
             statement = statement.partition(" PASSWORD")[0]
-        yield statement.replace("SCHEMA artificer", f'SCHEMA "{schema}"')
+        yield re.sub(r"\bartificer\b", f'"{schema}"', statement)
 
 
 @tool
@@ -357,7 +359,7 @@ def add(a: int, b: int) -> int:
 async def test_a_world_in_postgresql_is_a_world(url: str, tmp_path: Path) -> None:
     """Runs, replays, searches, forks, and is verified, as anywhere else."""
     config = Config(home=tmp_path, project="p", storage=url)
-    empty = await open_to_read(config)
+    empty = await open_to_read(config.replace(storage=url.replace("postgresql:", "postgres:")))
     assert await empty.journal.runs() == []
     await empty.aclose()
     script = [reply(call("add", a=1, b=2)), say("Three. " + "x" * 40_000)]

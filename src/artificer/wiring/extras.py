@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import util
+from importlib import metadata, util
 
 EXTRAS = {
     "anthropic": ("anthropic", "anthropic"),
@@ -14,9 +14,17 @@ EXTRAS = {
     "xlsx": ("xlsxwriter", "xlsxwriter"),
     "http": ("httpcore2", "httpcore2"),
     "mcp": ("mcp", "mcp"),
+    "browser": ("playwright", "playwright"),
+    "studio": ("starlette", "starlette"),
+    "postgres": ("psycopg", "psycopg"),
+    "s3": ("obstore", "obstore"),
     "sandbox": ("landlockpy", "landlockpy"),
     "cedar": ("cedarpy", "cedarpy"),
     "otel": ("opentelemetry-api", "opentelemetry"),
+    "signatures": ("cryptography", "cryptography"),
+    "pydantic-ai": ("pydantic-ai-slim", "pydantic_ai"),
+    "langgraph": ("langgraph", "langgraph"),
+    "openai-agents": ("openai-agents", "agents"),
 }
 """Each extra: its distribution and the module that is imported."""
 
@@ -24,6 +32,17 @@ EXTRAS = {
 def is_installed(extra: str) -> bool:
     """Return whether the module of an extra can be imported."""
     return util.find_spec(EXTRAS[extra][1]) is not None
+
+
+def version_of(extra: str) -> str:
+    """Return the version of an extra's distribution; empty when it is not installed.
+
+    A module of its name does not say that it is: it may be a folder of the user's own.
+    """
+    try:
+        return metadata.version(EXTRAS[extra][0])
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def how_to_install(extra: str) -> str:

@@ -114,9 +114,10 @@ async def open_storage(
         storage = await opened(config, read_only=False, clock=clock)
     elif not (hasattr(storage, "journal") and hasattr(storage, "snapshots")):
         raise AuthorError(
-            f"{storage!r} is not a storage.",
-            hint="Pass an object with the members of artificer.types.Storage, or set `storage` in "
-            "artificer.toml to a name.",
+            # A text may be a URL with a password, which errors do not show.
+            f"An object of the type {type(storage).__name__} is not a storage.",
+            hint="Pass an object with the members of artificer.types.Storage. A name or a URL is "
+            "a setting: storage = in artificer.toml, or load_config().replace(storage=…).",
         )
     owner = owner_of(folder)
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")

@@ -14,6 +14,7 @@ KINDS: Registry[StorageKind] = Registry(
         "sqlite": "artificer.storage.sqlite.storage:SQLITE",
         "memory": "artificer.storage.memory.storage:MEMORY",
         "postgresql": "artificer.storage.postgres.kind:POSTGRES",
+        "postgres": "artificer.storage.postgres.kind:POSTGRES",  # as libpq spells it too
     },
 )
 """The kinds of storage, by the scheme of the setting ``storage``."""

@@ -43,7 +43,8 @@ def _lines(found: Explanation) -> list[tuple[str, str]]:
         origin = found.origin
         lines.append(("forked", joined(f"from {origin.run}, record {origin.seq}", *origin.changed)))
     lines += _some("pending", [one_line(what, WIDTH) for what in found.pending])
-    lines.append(("calls", joined(*(f"{n} {status}" for status, n in found.answers.items()))))
+    calls = joined(*(f"{n} {status}" for status, n in found.answers.items()))
+    lines.append(("calls", calls or "none"))
     lines += _some("refused", [one_line(_refusal(r), WIDTH) for r in found.refused])
     if found.bound:
         lines += _some("bound", [f"{made} to {label}" for made, label in found.bound.items()])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 
 from artificer.backends.sandbox.sandbox import choose, findings
@@ -17,7 +16,7 @@ from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.config import FILE_NAME, Config
 from artificer.values.release import RELEASE
-from artificer.wiring.extras import EXTRAS, how_to_install, is_installed
+from artificer.wiring.extras import EXTRAS, how_to_install, version_of
 from artificer.wiring.provider_findings import embedded_finding, provider_findings
 from artificer.wiring.sandbox import grants_of
 
@@ -61,10 +60,10 @@ def _program() -> list[Diagnosis]:
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     found = [Diagnosis("artificer", True, RELEASE), Diagnosis("python", True, python)]
     for extra, (distribution, _) in EXTRAS.items():
-        here = is_installed(extra)
-        detail = f"{distribution} {metadata.version(distribution)}" if here else "not installed"
-        hint = "" if here else how_to_install(extra)
-        found.append(Diagnosis(f"extra {extra}", here or None, detail, hint))
+        version = version_of(extra)
+        detail = f"{distribution} {version}" if version else "not installed"
+        hint = "" if version else how_to_install(extra)
+        found.append(Diagnosis(f"extra {extra}", bool(version) or None, detail, hint))
     return found
 
 
