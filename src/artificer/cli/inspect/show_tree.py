@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from artificer.archive import Archive
 from artificer.cli.terminal.console import one_line, out
@@ -32,7 +34,7 @@ class Tree:
 
     def as_json(self) -> list[dict[str, object]]:
         """The runs below it."""
-        return [{**asdict(node), "usage": node.usage.to_json()} for node in self.nodes]
+        return [{**structs.asdict(node), "usage": node.usage.to_json()} for node in self.nodes]
 
     def to_json(self) -> dict[str, object]:
         """The runs as one JSON object."""
