@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from paced_double import PacedDouble
-from studio_kit import Studio, entered, expect, serving
+from studio_kit import PATIENCE, Studio, entered, expect, serving
 
 from artificer.config import load_config
 from artificer.world import World
@@ -25,6 +25,9 @@ TABLE = {
     "columns": ["sea", "area"],
     "rows": [["North", "570"], ["Baltic", "377"]],
 }
+
+
+WRITTEN = "The sea is <i>wide</i>."
 
 
 @pytest.fixture
@@ -57,6 +60,21 @@ async def listening(page: Any, model: PacedDouble) -> None:
             continue
 
 
+async def seen_late(page: Any) -> None:
+    """See that a page opened late has what was streamed, and that no piece is read aloud."""
+    late = await page.context.new_page()
+    late.set_default_timeout(PATIENCE)
+    await late.goto(page.url)
+    await expect(late.locator("#forming")).to_contain_text("table seas And this goes on")
+    await expect(late.locator("#forming")).to_contain_text(WRITTEN)
+    await late.close()
+    read_aloud = page.locator("[aria-live], [role=status], [role=alert], [role=log]")
+    streamed = page.locator("#forming, #thinking, #calling, #making")
+    await expect(read_aloud.locator(streamed)).to_have_count(0)  # states are, pieces are not
+    await expect(page.locator("#said")).not_to_contain_text("sea")
+
+
+@pytest.mark.req("studio-calm")
 async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, page: Any) -> None:
     await entered(page, studio)
     await page.get_by_label("What shall it do?").fill("Write about the sea.")
@@ -101,10 +119,11 @@ async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, 
     await expect(made.locator("a", has_text="Receipt")).to_have_count(1)
 
     await page.get_by_label("Say something to the model").fill("Be br")
-    model.text("The sea is <i>wide</i>. {{artifact:table:seas}} And this goes on for a while. So")
+    model.text(f"{WRITTEN} {{{{artifact:table:seas}}}} And this goes on for a while. So")
     forming = page.locator("#forming")
     await expect(forming).to_contain_text("The sea is <i>wide</i>.")
     await expect(forming.locator(".cited")).to_have_text("table seas")
+    await seen_late(page)
     await expect(refused).to_have_attribute("open", "")  # stays open while the page changes
     model.text(" it is.")
     model.end()

@@ -12,9 +12,11 @@ import pytest
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
+from artificer.events import EventsMissed, TextStreamed, TurnStarted
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.studio.broadcasts import MAX_WAITING, TOO_SLOW, Broadcasts, Rendered, Watcher
-from artificer.values.model import Delta, TextDelta
+from artificer.studio.forming import MAX_FORMING, MAX_PIECES, Forming
+from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta, TextDelta
 from artificer.world import World
 
 pytestmark = pytest.mark.req("studio-watching")
@@ -128,3 +130,85 @@ async def test_a_slow_watcher_is_cut_off_and_not_waited_for() -> None:
     assert watcher.ended and watcher.too_slow and watcher.take(0, 0) == b""
     watcher.add(events, 1_000)
     assert watcher.take(0, 0) == b"" and TOO_SLOW.startswith(b": ")
+
+
+class Forms(ScriptedProvider):
+    """Streams text, reasoning and a call, and replies when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__([say("The sea.")])
+        self.asked, self.begun, self.opened = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def generate(self, payload: Any, on_delta: Callable[[Delta], None]) -> Any:
+        self.asked.set()
+        await self.begun.wait()
+        on_delta(ReasoningDelta(text="Let me see. "))
+        for piece in "The ", "sea":
+            on_delta(TextDelta(text=piece))
+        on_delta(ArgumentsDelta(index=0, name="look", text='{"n": 1'))
+        await self.opened.wait()
+        on_delta(TextDelta(text="."))
+        return await super().generate(payload, lambda _: None)
+
+
+@pytest.mark.req("studio-late")
+async def test_who_comes_late_sees_what_has_formed() -> None:
+    async with World.in_memory() as world:
+        executed = {"r"}
+        model, broadcasts = Forms(), Broadcasts(world, executed.__contains__)
+        agent = Agent(model, kind="chat")
+        task = asyncio.create_task(world.run("Look.", agent, run_id="r"))
+        await model.asked.wait()
+        first = broadcasts.pieces("r", 0)
+        stream = await anext(first)
+        await broadcasts._broadcasts["r"].reading.wait()
+        model.begun.set()
+        while b"event: arguments" not in stream:
+            stream += await anext(first)
+        await first.aclose()
+        assert set(broadcasts._broadcasts) == {"r"}  # it is executed here, and read on
+        late = broadcasts.pieces("r", 2)
+        stream = b""
+        while b"event: arguments" not in stream:
+            stream += await anext(late)
+        assert texts(stream.decode()) == "The sea" and b"Let me see. " in stream
+        model.opened.set()
+        await task
+        async for piece in late:
+            stream += piece
+        assert texts(stream.decode()) == "The sea."
+        assert texts(await seen(broadcasts)) == ""  # it is recorded now
+        assert not broadcasts._broadcasts and not broadcasts._tasks
+
+
+@pytest.mark.req("studio-late")
+async def test_a_reader_without_watchers_ends_when_its_run_is_not_executed_here() -> None:
+    async with World.in_memory() as world:
+        executed = {"r"}
+        model, broadcasts = Gate(), Broadcasts(world, executed.__contains__)
+        task = await begun(world, model)
+        broadcasts.keep("r")
+        executed.clear()
+        other = broadcasts.pieces("none", 0)
+        await anext(other)
+        assert set(broadcasts._broadcasts) == {"none"}
+        await other.aclose()
+        model.opened.set()
+        await task
+
+
+@pytest.mark.req("studio-late")
+def test_what_is_kept_for_latecomers_is_bounded() -> None:
+    forming = Forming()
+    for _ in range(MAX_FORMING // 1_000 + 50):
+        forming.add(TextStreamed(run="r", seq=2, text="x" * 1_000))
+    kept = [event for event in forming.events if isinstance(event, TextStreamed)]
+    assert sum(len(event.text) for event in kept) == MAX_FORMING
+    assert [event for event in forming.events if event not in kept] == [
+        EventsMissed(run="r", seq=2, count=1)
+    ]
+    forming.add(TurnStarted(run="r", seq=3, turn=2))
+    assert forming.events == []
+    for seq in range(2 * MAX_PIECES):
+        forming.add(TextStreamed(run="r", seq=seq, text="x"))
+    assert len(forming.events) == MAX_PIECES + 1

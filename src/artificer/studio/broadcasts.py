@@ -1,6 +1,7 @@
 """One reader of each run for all who watch it: each event is rendered once, and its bytes shared.
 
-A watcher first gets what is recorded, from the journal, and then what the shared reader sees.
+A watcher first gets what is recorded, from the journal, then what has formed of the reply under
+way, as far as the shared reader has seen it, and then what this one sees.
 Events are sent together a few times a second, the more watchers the more rarely, and to a few
 watchers at a time: so that watching takes little from the run, which may be executed here.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from artificer.events import (
     TextStreamed,
     sse,
 )
+from artificer.studio.forming import Forming, forms_since, joined
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio.broadcasts")
@@ -37,9 +39,6 @@ AT_ONCE = 8
 
 MAX_WAITING = 4_000_000
 """Bytes that wait for one watcher."""
-
-MAX_PIECE = 16_000
-"""Characters of text that are sent as one event."""
 
 BEGIN = b"retry: 1000\n\n"
 
@@ -82,13 +81,13 @@ class Watcher:
             self._waiting.extend(events)
             self._size += size
 
-    def take(self, after: int, seen: int) -> bytes:
-        """Return what waits: of records after ``after``, and what formed after ``seen``."""
+    def take(self, after: int, since: int) -> bytes:
+        """Return what waits: of records after ``after``, and what formed from ``since`` on."""
         self.changed.clear()
         taken = [
             event.data
             for event in self._waiting
-            if (event.seq > after if event.recorded else event.seq >= seen)
+            if (event.seq > after if event.recorded else event.seq >= since)
         ]
         self._waiting.clear()
         self._size = 0
@@ -105,6 +104,7 @@ class Broadcast:
         self._run = run
         self._watchers = list[Watcher]()
         self._events = list[RunEvent]()
+        self._forming = Forming()
         self._flushing: asyncio.TimerHandle | None = None
 
     @property
@@ -113,8 +113,12 @@ class Broadcast:
         return bool(self._watchers)
 
     def join(self) -> Watcher:
-        """Return a watcher that gets what comes from now on."""
+        """Return a watcher that gets what has formed, and what comes from now on."""
         watcher = Watcher()
+        formed = [_rendered(event) for event in self._forming.events]
+        watcher.add(formed, sum(len(event.data) for event in formed))
+        if formed:
+            watcher.changed.set()
         self._watchers.append(watcher)
         return watcher
 
@@ -140,8 +144,8 @@ class Broadcast:
 
     def _add(self, event: RunEvent) -> None:
         last = self._events[-1] if self._events else None
-        if joined := _joined(last, event):
-            self._events[-1] = joined
+        if whole := joined(last, event):
+            self._events[-1] = whole
         else:
             self._events.append(event)
         if self._flushing is None:
@@ -153,7 +157,9 @@ class Broadcast:
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
-        events = [Rendered(e.seq, not isinstance(e, _UNRECORDED), sse(e)) for e in self._events]
+        for event in self._events:
+            self._forming.add(event)
+        events = [_rendered(event) for event in self._events] if self._watchers else []
         self._events.clear()
         size = sum(len(event.data) for event in events)
         for watcher in self._watchers:
@@ -164,12 +170,22 @@ class Broadcast:
 
 
 class Broadcasts:
-    """The broadcasts of one studio."""
+    """The broadcasts of one studio.
 
-    def __init__(self, world: World) -> None:
+    ``executes`` says which runs it executes: these are read on without watchers, so that who comes
+    later sees what has formed.
+    """
+
+    def __init__(self, world: World, executes: Callable[[str], bool] = lambda _: False) -> None:
         self._world = world
+        self._executes = executes
         self._broadcasts: dict[str, Broadcast] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def keep(self, run: str) -> None:
+        """Read a run that is executed here, before somebody watches it."""
+        if run not in self._broadcasts:
+            self._begin(run)
 
     async def pieces(self, run: str, after: int) -> AsyncGenerator[bytes, None]:
         """Yield the events of a run after a record; a reader that was cut off comes again.
@@ -185,10 +201,11 @@ class Broadcasts:
             if data := b"".join(sse(event) for event in recorded if event.seq > after):
                 yield data
             seen = max((event.seq for event in recorded), default=0)
+            since = forms_since(recorded)
             while True:
                 await watcher.changed.wait()
                 ended = watcher.ended
-                if data := watcher.take(max(after, seen), seen):
+                if data := watcher.take(max(after, seen), since):
                     yield data
                 if ended:
                     break
@@ -196,10 +213,9 @@ class Broadcasts:
                 yield TOO_SLOW
         finally:
             broadcast.leave(watcher)
-            if not broadcast.is_watched and self._broadcasts.get(run) is broadcast:
-                task = self._tasks[run]
-                self._forget(run, broadcast)  # at once: nobody joins what ends
-                task.cancel()
+            is_last = not broadcast.is_watched and not self._executes(run)
+            if is_last and self._broadcasts.get(run) is broadcast:
+                self._end(run, broadcast)
 
     async def aclose(self) -> None:
         """End all."""
@@ -209,6 +225,9 @@ class Broadcasts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _begin(self, run: str) -> Broadcast:
+        for name, other in list(self._broadcasts.items()):  # executed elsewhere since
+            if not other.is_watched and not self._executes(name):
+                self._end(name, other)
         broadcast = self._broadcasts[run] = Broadcast(self._world, run)
         task = asyncio.create_task(self._read(run, broadcast), name=f"watch {run}")
         task.add_done_callback(lambda _: self._forget(run, broadcast))  # also if it never began
@@ -221,6 +240,11 @@ class Broadcasts:
         finally:
             self._forget(run, broadcast)
 
+    def _end(self, run: str, broadcast: Broadcast) -> None:
+        task = self._tasks[run]
+        self._forget(run, broadcast)  # at once: nobody joins what ends
+        task.cancel()
+
     def _forget(self, run: str, broadcast: Broadcast) -> None:
         """Let the next watcher begin another one."""
         if self._broadcasts.get(run) is broadcast:
@@ -228,14 +252,10 @@ class Broadcasts:
             del self._tasks[run]
 
 
+def _rendered(event: RunEvent) -> Rendered:
+    return Rendered(event.seq, not isinstance(event, _UNRECORDED), sse(event))
+
+
 def _wake(watchers: list[Watcher]) -> None:
     for watcher in watchers:
         watcher.changed.set()
-
-
-def _joined(last: RunEvent | None, event: RunEvent) -> RunEvent | None:
-    """Return two pieces of the same text as one, if they may be."""
-    if isinstance(last, TextStreamed) and isinstance(event, TextStreamed):
-        text = last.text + event.text
-        return last.replace(text=text) if last.seq == event.seq and len(text) <= MAX_PIECE else None
-    return None

@@ -56,7 +56,7 @@ class StudioContext:
     @cached_property
     def broadcasts(self) -> Broadcasts:
         """The shared readers of the runs that somebody watches."""
-        return Broadcasts(self.world)
+        return Broadcasts(self.world, self.executions.executes)
 
     async def begun(self, run: str) -> None:
         """Wait until a new run has its first record.
@@ -74,6 +74,7 @@ class StudioContext:
                     raise OperatorError(self.executions.failures[run]) from None
                 await asyncio.sleep(PAUSE_S)
             else:
+                self.broadcasts.keep(run)
                 return
         raise OperatorError("The run has not begun.", hint="Look at the studio's log.")
 

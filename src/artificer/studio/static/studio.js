@@ -211,6 +211,7 @@ const follow = () => {
   const listen = (after) => {
     source = new EventSource(`/runs/${root.dataset.run}/events?after=${after}`);
     const on = (kind, work) => source.addEventListener(kind, (event) => work(JSON.parse(event.data)));
+    source.addEventListener("open", () => { finishText(); finishCalls(); }); // the stream says again what has formed
     on("text", (event) => { forming.text += event.text; plan(); });
     on("events_missed", () => { forming.text += " … "; plan(); });
     on("reasoning", (event) => {
