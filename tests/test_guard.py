@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 import preloaded
-from artificer import Answer, AnswerCall, Limits, Policy, Question, Resolve, Rule, World, tool
+from artificer import (
+    Answer,
+    AnswerCall,
+    Limits,
+    Policy,
+    Question,
+    Resolve,
+    Rule,
+    RunContext,
+    World,
+    tool,
+)
 from artificer.errors import (
     AmbiguousCallError,
     DeniedCallError,
@@ -263,3 +274,44 @@ def test_agents_of_other_libraries_never_repeat_a_call_silently(
         assert done.returncode == 0, done.stderr
         assert sorted(ledger.read_text().split()) == ["A", "B", "C"]
         assert (b"ambiguous" in done.stdout) == bool(kill)
+
+
+@pytest.mark.req("guard-deps")
+class TestDependencies:
+    """Functions that take a RunContext first receive the dependencies of the guard."""
+
+    @staticmethod
+    async def sell(ctx: RunContext[Shop], order: str) -> str:
+        """Sell it."""
+        ctx.deps.charged.append(f"{ctx.run_id} {order}")
+        ctx.progress("Selling")
+        return f"sold {order}"
+
+    async def test_they_are_passed_and_the_caller_passes_no_context(
+        self, world: World, shop: Shop
+    ) -> None:
+        async with world.guard([self.sell, *shop.tools], key="order-42", deps=shop) as guarded:
+            assert list(guarded.tools[0].input_schema["properties"]) == ["order"]  # type: ignore[call-overload,arg-type]
+            assert list(inspect.signature(guarded["sell"]).parameters) == ["order"]
+            assert await guarded["sell"]("A") == await guarded.call("sell", {"order": "A"})
+            assert await guarded["sell"](order="B") == "sold B"
+            assert await guarded["charge"]("C") == "charged C"
+            with pytest.raises(InvalidCallError):
+                await guarded.call("sell", {"order": "A", "ctx": {"deps": None}})
+        assert shop.charged == ["order-42 A", "order-42 A", "order-42 B", "C"]
+
+    async def test_they_are_passed_again_with_the_key(self, world: World, shop: Shop) -> None:
+        other = Shop()
+        for deps, order in ((shop, "A"), (other, "B")):
+            async with world.guard(self.sell, key="order-42", deps=deps) as guarded:
+                assert await guarded["sell"]("A") == "sold A"
+                assert await guarded["sell"](order) == f"sold {order}"
+        assert shop.charged == ["order-42 A", "order-42 A"]
+        assert other.charged == ["order-42 B"]
+        lines = (await world.archive.history("order-42")).lines
+        assert not any(b"Shop" in line.canonical() for line in lines)
+
+    def test_without_them_nothing_begins(self, world: World) -> None:
+        with pytest.raises(ToolDefinitionError, match="needs dependencies of type Shop") as caught:
+            world.guard(self.sell, key="order-42")
+        assert "world.guard(…, deps=…)" in str(caught.value.hint)

@@ -157,3 +157,83 @@ async def test_a_child_has_the_dependencies_of_its_caller() -> None:
         assert (run.text, first.sold, shop.sold) == ("Done.", [], ["tea"])
         began = await world.get(run.children[0])
         assert began.state.run_spec.system == "Nothing but Shop."
+
+
+@pytest.mark.req("child-own-deps")
+class TestDependenciesOfItsOwn:
+    """A child may have others than its caller: a value, or what a function returns."""
+
+    @staticmethod
+    def pair(
+        deps: object, *, handoff: bool = False, dying: bool = False, goes_on: bool = False
+    ) -> Agent:
+        class Crash(BaseException):
+            """The end of the process."""
+
+        def crash(body: object) -> object:
+            raise Crash
+
+        script = crash if dying else [reply(call("sell", item="tea")), say("Sold.")]
+        child = Agent(ScriptedProvider(script), kind="chat", tools=[sell])  # type: ignore[arg-type]
+        made = child.as_handoff if handoff else child.as_tool
+        asked = call("transfer_to_shop" if handoff else "shop", prompt="Sell tea.")
+        model = ScriptedProvider([say("Done.")] if goes_on else [reply(asked), say("Done.")])
+        return Agent(model, kind="chat", tools=[made("shop", "Sells.", deps=deps)])
+
+    async def run(self, deps: object, own: object = None, **options: bool) -> tuple[str, str]:
+        async with World.in_memory() as world:
+            run = await world.run("Go.", self.pair(deps, **options), run_id="r", deps=own)
+            said = "".join(str(message) for message in run.state.history)
+            return run.status, said
+
+    @pytest.mark.parametrize("handoff", [False, True])
+    async def test_a_value(self, handoff: bool) -> None:
+        shop, other = Shop(), Shop()
+        assert (await self.run(shop, other, handoff=handoff))[0] == "completed"
+        assert (shop.sold, other.sold) == (["tea"], [])
+
+    @pytest.mark.parametrize("waits", [False, True])
+    async def test_a_function_of_the_callers_context(self, waits: bool) -> None:
+        caller, seen = {"shop": Shop()}, []
+
+        def of(ctx: RunContext[dict[str, Shop]]) -> Shop:
+            seen.append((ctx.run_id, ctx.tool, bool(ctx.key)))
+            return ctx.deps["shop"]
+
+        async def later(ctx: RunContext[dict[str, Shop]]) -> Shop:
+            return of(ctx)
+
+        assert (await self.run(later if waits else of, caller))[0] == "completed"
+        assert (caller["shop"].sold, seen) == (["tea"], [("r", "shop", True)])
+
+    async def test_an_object_that_can_be_called_is_a_value(self) -> None:
+        class Callable(Shop):
+            def __call__(self, ctx: object) -> Shop:
+                raise AssertionError("called")
+
+        shop = Callable()
+        assert (await self.run(shop))[0] == "completed"
+        assert shop.sold == ["tea"]
+
+    async def test_they_are_found_again_after_a_crash_and_never_journaled(self) -> None:
+        first, second = {"shop": Shop()}, {"shop": Shop()}
+
+        def of(ctx: RunContext[dict[str, Shop]]) -> Shop:
+            return ctx.deps["shop"]
+
+        async with World.in_memory() as world:
+            with pytest.raises(BaseException, match=r"^$"):
+                await world.run("Go.", self.pair(of, dying=True), run_id="r", deps=first)
+            run = await world.resume("r", self.pair(of, goes_on=True), deps=second)
+            assert (run.text, first["shop"].sold, second["shop"].sold) == ("Done.", [], ["tea"])
+            for name in (run.id, *run.children):
+                lines = (await world.archive.history(name)).lines
+                assert not any(b"Shop" in line.canonical() for line in lines)
+
+    async def test_an_exception_of_the_function_is_the_result_of_the_call(self) -> None:
+        def broken(ctx: RunContext[None]) -> Shop:
+            raise ConnectionError("no database")
+
+        status, said = await self.run(broken)
+        assert (status, "no database" in said) == ("completed", False)
+        assert '"status":"error"' in said

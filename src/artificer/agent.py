@@ -16,9 +16,15 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from artificer.agent_definition import AgentDefinition, AgentTool, agent_tool, handoff_tool
+from artificer.agent_definition import (
+    AgentDefinition,
+    AgentTool,
+    ChildOptions,
+    agent_tool,
+    handoff_tool,
+)
 from artificer.blocking import iterate, wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
@@ -221,24 +227,24 @@ class Agent(AgentDefinition[OutputT]):
                 deps=deps,
             )
 
-    def as_tool(self, name: str, description: str, *, timeout: float = 1800) -> AgentTool:
+    def as_tool(self, name: str, description: str, **options: Unpack[ChildOptions]) -> AgentTool:
         """Return the agent as a tool for another one: each call is a run of its own.
 
         The calling model writes the prompt and reads the text. The run is a child of the caller's:
-        it is started once, also after a crash, and its usage and cost count for both. ``timeout``
-        is in seconds. Raises ToolDefinitionError for an unusable name.
+        it is started once, also after a crash, and its usage and cost count for both. Raises
+        ToolDefinitionError for an unusable name.
 
         >>> editor = Agent(model, tools=[writer.as_tool("write", "Write a paragraph.")])
         """
-        return agent_tool(self, name, description, timeout)
+        return agent_tool(self, name, description, options)
 
-    def as_handoff(self, name: str, description: str, *, timeout: float = 1800) -> AgentTool:
+    def as_handoff(self, name: str, description: str, **options: Unpack[ChildOptions]) -> AgentTool:
         """Return the agent as a tool that takes the conversation over: ``transfer_to_NAME``.
 
         The agent reads the conversation so far, and its answer, with its artifacts, is the answer
         of the calling run. Otherwise it is, takes and raises what :meth:`as_tool` does.
         """
-        return handoff_tool(self, name, description, timeout)
+        return handoff_tool(self, name, description, options)
 
     # --- for scripts and notebooks ----------------------------------------------------------------
 

@@ -30,10 +30,12 @@ class AgentTool(Struct, frozen=True):
     """An agent that a model may call as a tool: each call is a run of that agent.
 
     Either its text is the result of the call, or it takes the conversation over: a handoff.
+    ``deps`` are the dependencies of those runs; without any they are those of the caller's run.
     """
 
     agent: AgentDefinition[Any]
     definition: ToolDefinition
+    deps: Any = None
 
 
 ExecutedTool = FunctionTool[..., Any] | Executor | str | Path
@@ -50,9 +52,20 @@ Output = ResponseFormat | Mapping[str, Any] | type[Any] | UnionType | Callable[.
 
 DepsFactory = Callable[[], Any]
 """Makes the dependencies of a run; also an ``async def``."""
-
 OutputValidator = Callable[[Any], Any]
 """A function that accepts a value, perhaps changed, or rejects it with ValueError."""
+
+
+class ChildOptions(TypedDict, total=False):
+    """The options of an agent as a tool.
+
+    ``timeout`` is the seconds of a call, 1800 without it. ``deps`` are the dependencies of the
+    child: a value, or a function of the caller's `RunContext` that returns one, also as an
+    ``async def``. They are never recorded; the function is called again to resume the run.
+    """
+
+    timeout: float
+    deps: Any
 
 
 class AgentFields(TypedDict, total=False):
@@ -234,25 +247,27 @@ def _checked_tools(tools: Iterable[Tool], owner: str = "an agent") -> tuple[Tool
 
 
 def agent_tool(
-    agent: AgentDefinition[Any], name: str, description: str, timeout: float
+    agent: AgentDefinition[Any], name: str, description: str, options: ChildOptions
 ) -> AgentTool:
     """Return an agent as a tool. Raises ToolDefinitionError for an unusable name."""
     task = "The task, with everything there is to know."
-    return AgentTool(agent, _definition(name, description, task, timeout, origin=AGENT_ORIGIN))
+    definition = _definition(name, description, task, options, origin=AGENT_ORIGIN)
+    return AgentTool(agent, definition, options.get("deps"))
 
 
 def handoff_tool(
-    agent: AgentDefinition[Any], name: str, description: str, timeout: float
+    agent: AgentDefinition[Any], name: str, description: str, options: ChildOptions
 ) -> AgentTool:
     """Return an agent as a tool that takes over. Raises ToolDefinitionError for a bad name."""
     text = f"Hand the conversation over to {name}, who answers in your place. {description}"
     task = "What is to be done now, in a sentence or two. The whole conversation is passed on."
     more = {"origin": HANDOFF_ORIGIN, "resources": ("conversation",)}
-    return AgentTool(agent, _definition(f"transfer_to_{name}", text, task, timeout, **more))
+    definition = _definition(f"transfer_to_{name}", text, task, options, **more)
+    return AgentTool(agent, definition, options.get("deps"))
 
 
 def _definition(
-    name: str, description: str, task: str, timeout: float, **labels: Any
+    name: str, description: str, task: str, options: ChildOptions, **labels: Any
 ) -> ToolDefinition:
     prompt: JsonObject = {"type": "string", "description": task}
     try:
@@ -266,7 +281,7 @@ def _definition(
                 "additionalProperties": False,
             },
             effect="keyed",
-            timeout_ms=round(timeout * 1000),
+            timeout_ms=round(options.get("timeout", 1800) * 1000),
             **labels,
         )
     except InvalidValueError as error:

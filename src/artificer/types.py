@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.agent_definition import AgentFields as AgentFields
     from artificer.agent_definition import AgentKind as AgentKind
     from artificer.agent_definition import AgentTool as AgentTool
+    from artificer.agent_definition import ChildOptions as ChildOptions
     from artificer.agent_definition import ExecutedTool as ExecutedTool
     from artificer.agent_definition import InstructionsFunction as InstructionsFunction
     from artificer.agent_definition import Output as Output
@@ -278,6 +279,7 @@ _NAMES = {
         "AgentFields",
         "AgentKind",
         "AgentTool",
+        "ChildOptions",
         "ExecutedTool",
         "InstructionsFunction",
         "Output",
@@ -490,11 +492,9 @@ __all__ = list(_HOME)
 if not TYPE_CHECKING:  # or a type checker would find any name here
 
     def __getattr__(name: str) -> object:
-        home = _HOME.get(name)
-        if home is None:
+        if (home := _HOME.get(name)) is None:
             raise AttributeError(f"module 'artificer.types' has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"artificer.{home}"), name)
-        return value
+        return globals().setdefault(name, getattr(import_module(f"artificer.{home}"), name))
 
     def __dir__() -> list[str]:
         return sorted(__all__)

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import update_wrapper
@@ -139,13 +138,13 @@ class Guarded:
         Raises:
             NotFoundError: no such tool.
         """
-        function = self._tools.function(name)
-        signature = inspect.signature(function)
+        function, signature = self._tools.function(name), self._tools.signature(name)
 
         async def guarded(*args: Any, **kwargs: Any) -> Any:
             return await self.call(name, signature.bind(*args, **kwargs).arguments)
 
         update_wrapper(guarded, function)
+        vars(guarded)["__signature__"] = signature
         return guarded
 
     async def finish(self, text: str = "The caller has ended.") -> None:
@@ -248,12 +247,17 @@ class Guarded:
                 approver=self._approver,
                 observer=self._calls,
                 run_id=self.key,
+                deps=self._tools.deps,
             )
         if over is not None:
             self._must_continue(over)
             await self._world.send(self.key, FollowUp(text="The caller continues.").verified())
         return await self._world.resume(
-            self.key, self._tools.agent, approver=self._approver, observer=self._calls
+            self.key,
+            self._tools.agent,
+            approver=self._approver,
+            observer=self._calls,
+            deps=self._tools.deps,
         )
 
     def _result(self, call: GuardedCall) -> JsonValue:

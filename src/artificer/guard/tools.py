@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, TypedDict
 
 from artificer.agent_definition import AgentDefinition
-from artificer.backends.function.decorator import FunctionTool
+from artificer.backends.function.decorator import FunctionTool, must_need_none
 from artificer.backends.function.decorator import tool as as_tool
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.policy import Policy
@@ -44,12 +44,15 @@ LIMITS = Limits(
 class GuardOptions(TypedDict, total=False):
     """The rules of guarded calls: which are allowed, who approves them, how many and how large.
 
-    Without an ``approver``, a call that the policy asks about waits for a signal.
+    Without an ``approver``, a call that the policy asks about waits for a signal. ``deps`` are for
+    the functions that take a `RunContext` first; they are never recorded, so pass them again with
+    the same key.
     """
 
     policy: Policy | None
     approver: Approver | None
     limits: Limits | None
+    deps: Any
 
 
 class GuardedTools:
@@ -59,6 +62,9 @@ class GuardedTools:
         """Raise ToolDefinitionError where a function cannot be a tool: which one, and why."""
         listed = list(tools) if isinstance(tools, Iterable) else [tools]
         made = [_tool(item) for item in listed]
+        self.deps = options.get("deps")
+        if self.deps is None:
+            must_need_none(made)
         self._functions = {
             item.definition.name: item for item in made if isinstance(item, FunctionTool)
         }
@@ -84,6 +90,14 @@ class GuardedTools:
             return self._functions[name].function
         known = ", ".join(self._functions) or "none"
         raise NotFoundError(f"No guarded function is called {name!r}.", hint=f"Known: {known}.")
+
+    def signature(self, name: str) -> inspect.Signature:
+        """Return the signature of a tool's function for its caller, who passes no context."""
+        signature = inspect.signature(self.function(name))
+        read = self._functions[name]._signature
+        passed = (read.call, read.context)
+        shown = [p for p in signature.parameters.values() if p.name not in passed]
+        return signature.replace(parameters=shown)
 
     def value(self, name: str, content: str) -> JsonValue:
         """Return a recorded result: JSON, unless the function returns text."""

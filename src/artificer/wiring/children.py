@@ -23,7 +23,7 @@ from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import has_signals
 from artificer.values.blocks import Message
-from artificer.wiring.dependencies import dependencies
+from artificer.wiring.dependencies import dependencies, dependencies_of_child
 from artificer.wiring.engines import Attendance
 from artificer.wiring.families import Assembly, end_children
 from artificer.wiring.instructions import prepared
@@ -68,7 +68,8 @@ class ChildExecutor(Struct, frozen=True):
         run = child_id(call.run, call.definition.name, call.key)
         try:
             begun = await self.world.storage.journal.read(run, limit=1)
-            state = await (self._resume(run) if begun else self._start(run, call))
+            deps = await dependencies_of_child(self.tool, call, self.attendance.deps)
+            state = await (self._resume(run, deps) if begun else self._start(run, call, deps))
         except (OwnedError, Fenced):  # another process executes it, and the call waits for that
             state = await self._state(run)
         await end_children(self.world, run, state)
@@ -82,10 +83,10 @@ class ChildExecutor(Struct, frozen=True):
     def _takes_over(self) -> bool:
         return self.tool.definition.origin == HANDOFF_ORIGIN
 
-    async def _start(self, run: str, call: Call) -> RunState:
+    async def _start(self, run: str, call: Call, passed: Any) -> RunState:
         parent = await self._state(call.run)
         prompt = str(call.arguments["prompt"])
-        agent, deps = await prepared(self.tool.agent, run, self.attendance.deps)
+        agent, deps = await prepared(self.tool.agent, run, passed)
         attendance = Attendance(self.attendance.approver, deps=deps)
         before = ConversationSoFar(call.run, parent) if self._takes_over else None
         async with self.assemblers.new(self.world, agent, prompt, attendance, before) as made:
@@ -93,10 +94,10 @@ class ChildExecutor(Struct, frozen=True):
             spec = made.spec.replace(parent=call.run, limits=limits, taint=parent.taint)
             return await replace(made, spec=spec).start(self.world, run)
 
-    async def _resume(self, run: str) -> RunState:
+    async def _resume(self, run: str, passed: Any) -> RunState:
         agent, spec = self.tool.agent, (await self._state(run)).run_spec
         recorded = Recorded(run, spec, self.assemblers.provider(self.world, agent, spec))
-        deps = await dependencies(agent, self.attendance.deps)
+        deps = await dependencies(agent, passed)
         attendance = Attendance(self.attendance.approver, deps=deps)
         async with self.assemblers.recorded(self.world, agent, recorded, attendance) as engine:
             return await engine.resume(run)

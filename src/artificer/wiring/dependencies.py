@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any
 
-from artificer.agent_definition import AgentDefinition
+from artificer.agent_definition import AgentDefinition, AgentTool
+from artificer.backends.function.context import context_of
 from artificer.backends.function.decorator import must_need_none
+from artificer.ports import Call
 
 
 async def dependencies(agent: AgentDefinition, passed: Any) -> Any:
@@ -22,3 +25,16 @@ async def dependencies(agent: AgentDefinition, passed: Any) -> Any:
     if found is None:
         must_need_none(agent.tools)
     return found
+
+
+async def dependencies_of_child(tool: AgentTool, call: Call, passed: Any) -> Any:
+    """Return the dependencies for the run of an agent's call: its own, or those of its caller.
+
+    A function that makes them is called for each continuation too, since nothing is journaled.
+    """
+    if tool.deps is None:
+        return passed
+    if not (inspect.isroutine(tool.deps) or isinstance(tool.deps, partial)):
+        return tool.deps  # also an object that can be called: only functions make dependencies
+    made = tool.deps(context_of(call, passed))
+    return await made if inspect.isawaitable(made) else made

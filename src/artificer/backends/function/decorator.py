@@ -84,7 +84,8 @@ def must_need_none(tools: Iterable[object]) -> None:
                 tool.function,
                 f"needs dependencies of type {name}, and the run has none",
                 "Pass them to the run: agent.run(…, deps=…), and again to resume it; or give the "
-                "agent a function that makes them: Agent(…, deps_factory=make).",
+                "agent a function that makes them: Agent(…, deps_factory=make). Guarded tools "
+                "take them too: world.guard(…, deps=…).",
             )
 
 
