@@ -13,6 +13,7 @@ from studio_kit import Studio
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
+from artificer.studio.bodies import FORM_KEY, MAX_BODIES, Bodies
 from artificer.studio.words import count
 from artificer.values.model import Delta
 
@@ -84,3 +85,40 @@ async def test_one_is_not_many(served: Studio, client: httpx.AsyncClient) -> Non
         "2 turns",
         "1\u202f234 turns",
     ]
+
+
+@pytest.mark.req("studio-shared-body")
+async def test_a_body_is_made_once_for_all_who_look_at_once() -> None:
+    bodies, made = Bodies(fresh_s=3600), 0
+
+    async def make() -> tuple[int, str]:
+        nonlocal made
+        made += 1
+        await asyncio.sleep(0)
+        return made, f"body {made}"
+
+    first = await asyncio.gather(*(bodies.get("r", 1, make) for _ in range(50)))
+    assert first == ["body 1"] * 50
+    assert await bodies.get("r", 2, make) == "body 2"  # a record that the first did not show
+    assert await bodies.get(("r", "other rights"), 1, make) == "body 3"
+    for number in range(2 * MAX_BODIES):
+        await bodies.get(number, 0, make)
+    assert len(bodies._kept) == MAX_BODIES
+
+
+@pytest.mark.req("studio-shared-body")
+async def test_a_shared_body_has_the_form_key_of_who_looks(
+    served: Studio, client: httpx.AsyncClient
+) -> None:
+    model, task = await begun(served)
+    async with httpx.AsyncClient(base_url=served.url) as other:
+        await other.get("/", params={"key": served.key})
+        keys = [await form_key(client), await form_key(other)]
+        path = "/runs/r/body?seq=1"
+        bodies = [(await client.get(path)).text, (await other.get(path)).text]
+        assert keys[0] != keys[1] and FORM_KEY not in "".join(bodies)
+        assert keys[0] in bodies[0] and keys[1] in bodies[1] and keys[0] not in bodies[1]
+        assert bodies[0].replace(*keys) == bodies[1]
+        assert (await client.get("/runs/r/body")).text == bodies[0]
+    model.let.set()
+    await task

@@ -18,6 +18,7 @@ from artificer.ports.attachment import attachment_of
 from artificer.runs import History, Run
 from artificer.studio.access import Actor
 from artificer.studio.agents import Agents
+from artificer.studio.bodies import Bodies
 from artificer.studio.broadcasts import Broadcasts
 from artificer.studio.choices import Offers
 from artificer.studio.executions import Executions
@@ -50,6 +51,7 @@ class StudioContext:
     tokens: ApiTokens | None = None
     streams: Counter[str] = field(default_factory=Counter)
     exports: Exports = field(default_factory=Exports)
+    bodies: Bodies = field(default_factory=Bodies)
     proving: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a replay or a verification is computed: one at a time."""
 

@@ -55,8 +55,12 @@ def page(
     actor: Actor | None = request.scope.get("state", {}).get("actor")  # None: not let in
     path = request.url.path
     shared = {"actor": actor, "at": path, "place": _place(path)}
-    text = _environment().get_template(f"{template}.html").render(**shared, **values)
-    return HTMLResponse(text, status)
+    return HTMLResponse(rendered(template, {**shared, **values}), status)
+
+
+def rendered(template: str, values: Mapping[str, Any]) -> str:
+    """Return the text of a template that is filled in."""
+    return _environment().get_template(f"{template}.html").render(**values)
 
 
 def _place(path: str) -> str:

@@ -172,17 +172,19 @@ const follow = () => {
   let source = null;
   let busy = false;
   let again = false;
+  let latest = Number(root.dataset.seq); // the last record that was heard of
   const head = () => root.querySelector(".run-head");
   const status = () => head().querySelector(".badge").textContent;
 
-  const refresh = async () => {
+  const refresh = async (event) => {
+    latest = Math.max(latest, Number(event?.lastEventId) || 0);
     if (busy) {
       again = true;
       return;
     }
     busy = true;
     try {
-      const answer = await fetch(`/runs/${root.dataset.run}/body`);
+      const answer = await fetch(`/runs/${root.dataset.run}/body?seq=${latest}`);
       if (answer.ok) {
         const before = status();
         swap(await answer.text());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import AuthorError, ConfigError, NotFoundError
+from artificer.studio.bodies import FORM_KEY
 from artificer.studio.context import (
     MAX_FILES,
     READ_FILES,
@@ -23,7 +25,7 @@ from artificer.studio.context import (
 from artificer.studio.decisions import decisions_of
 from artificer.studio.downloads import downloads_of
 from artificer.studio.live import EVENT_STREAM, after_of, number_in
-from artificer.studio.pages import page
+from artificer.studio.pages import page, rendered
 from artificer.studio.standing import used_of, waits_of
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised
@@ -61,8 +63,24 @@ async def show(request: Request) -> Response:
 
 
 async def body(request: Request) -> Response:
-    """Show the part of the page that changes with each record."""
-    return page(request, "run_body", await values_of(request))
+    """Show the part of the page that changes with each record.
+
+    With ``seq``, the record that the reader has heard of, it may be one that was made for others.
+    """
+    actor, run = actor_of(request), request.path_params["run"]
+    executions = context_of(request).executions
+
+    async def make() -> tuple[int, str]:
+        values = await values_of(request)
+        shared = replace(actor, form_key=FORM_KEY)
+        return values["story"].seq, rendered("run_body", {**values, "actor": shared})
+
+    seq = number_in(request.query_params.get("seq", ""), -1)
+    if seq < 0:
+        return page(request, "run_body", await values_of(request))
+    standing = executions.executes(run), executions.problem(run, over=False)
+    text = await context_of(request).bodies.get((run, actor.scopes, standing), seq, make)
+    return HTMLResponse(text.replace(FORM_KEY, actor.form_key))
 
 
 async def values_of(request: Request) -> dict[str, Any]:
