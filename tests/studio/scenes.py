@@ -1,4 +1,4 @@
-"""A world in which every view of the studio has something to show, and the list of the views."""
+"""A world in which every view of the studio has something to show."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from engineer import Engineer
 from git_project import project
 from parts import PAIR, PROJECT
+from revised import revised
+from site_of_builds import Approving
 from studio_kit import Studio, serving
 
 from artificer.agent import Agent
@@ -18,9 +20,16 @@ from artificer.backends.function.decorator import tool
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
 from artificer.core.policy import Policy, Rule
+from artificer.core.signals import Pause
 from artificer.ports import Payload
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    ModelFailure,
+    ModelReply,
+    TextDelta,
+)
 from artificer.world import World
 
 WEEKS = ["W38", "W39", "W40", "W41", "W42", "W43", "W44"]
@@ -47,6 +56,20 @@ Boots and lamps carried the sale; tents did not move although they were cut by h
 """
 FORMING = """The newsletter of week 41 did what it should: orders rose by a quarter within two days,
 and they stayed high until the end of the sale. What we do not know yet is how many of """
+BEGUN_TABLE = '{"table": {"kind": "table", "id": "customers", "title": "Who came back", "col'
+MANY = 45
+"""Runs of no interest, so that the list of runs has a second page."""
+
+
+STOCK = """
+[tool]
+name = "stock"
+version = "1.0.0"
+description = "Say how many of a product are in the warehouse, and on which shelves they lie."
+
+[command]
+exec = ["echo", "12"]
+"""
 
 
 @tool(effect="pure")
@@ -121,7 +144,7 @@ def sale(text: str = REPORT) -> ScriptedProvider:
 
 
 class FormingModel(ScriptedProvider):
-    """A model that writes a part of its last reply when it may, and then thinks for ever."""
+    """A model that writes a part of its last reply as often as it may, and never ends it."""
 
     def __init__(self, *replies: ModelReply, text: str = FORMING) -> None:
         super().__init__(replies)
@@ -134,62 +157,45 @@ class FormingModel(ScriptedProvider):
         if self.remaining:
             return await super().generate(payload, on_delta)
         self.begun.set()
-        await self.may_write.wait()
-        for word in self._text.split(" "):
-            on_delta(TextDelta(text=f"{word} "))
-        await asyncio.Event().wait()
-        raise AssertionError("it thinks for ever")
+        while True:
+            await self.may_write.wait()
+            self.may_write.clear()
+            for word in self._text.split(" "):
+                on_delta(TextDelta(text=f"{word} "))
+            on_delta(ArgumentsDelta(index=0, name="create_table", text=BEGUN_TABLE))
+            on_delta(ArgumentsDelta(index=1, name="orders", text='{"year": 20'))
 
 
-class Scene(NamedTuple):
-    """A view in one of its states."""
+class PausingModel(ScriptedProvider):
+    """A model during whose first reply somebody pauses its run."""
 
-    name: str
-    path: str
+    def __init__(self, world: World, run: str) -> None:
+        super().__init__([reply(call("products"))])
+        self._world, self._run = world, run
 
-
-SCENES = (
-    Scene("home", "/"),
-    Scene("inbox", "/inbox"),
-    Scene("search", "/search"),
-    Scene("found", "/search?q=orders"),
-    Scene("found-nothing", "/search?q=nowhere"),
-    Scene("run-done", "/runs/sale"),
-    Scene("run-streaming", "/runs/forming"),
-    Scene("run-asks", "/runs/asks"),
-    Scene("run-failed", "/runs/failed"),
-    Scene("plan", "/runs/plan"),
-    Scene("timeline", "/runs/sale/records"),
-    Scene("record", "/runs/sale/records/9"),
-    Scene("sources", "/runs/sale/sources"),
-    Scene("artifact", "/runs/sale/sources/table:products?row=1&column=2"),
-    Scene("runs", "/runs"),
-    Scene("artifacts", "/runs/sale/artifacts"),
-    Scene("chart-page", "/runs/sale/artifacts/chart:by-week"),
-    Scene("table-page", "/runs/sale/artifacts/table:products"),
-    Scene("report-versions", "/runs/sale/artifacts/report"),
-    Scene("tree", "/runs/family/tree"),
-    Scene("no-tree", "/runs/sale/tree"),
-    Scene("replay", "/runs/sale/replay"),
-    Scene("compare-choose", "/runs/sale/compare"),
-    Scene("compare", "/compare?run=sale&run=again"),
-    Scene("verify", "/verify"),
-    Scene("not-found", "/runs/nowhere"),
-)
+    async def generate(
+        self, payload: Payload, on_delta: Callable[[Delta], None]
+    ) -> ModelReply | ModelFailure:
+        await self._world.send(self._run, Pause(by="Ada"))
+        return await super().generate(payload, on_delta)
 
 
 @asynccontextmanager
 async def scenery(folder: Path) -> AsyncIterator[tuple[Studio, FormingModel]]:
     """Serve a world in which each scene can be seen, one of them with a model that writes."""
     home = project(folder / "p", PROJECT)
-    config = Config(home=folder / "home", project="p", durability="process")
+    (folder / "tools").mkdir()
+    (folder / "tools" / "stock.clad.toml").write_text(STOCK, "utf-8")
+    config = Config(
+        home=folder / "home", project="p", durability="process", tools=(folder / "tools",)
+    )
     async with World.open(config) as world:
         forming = FormingModel(
             reply(call("orders", year=2026), call("products")),
             reply(call("create_value", id="orders", data={"call": "orders#1", "at": "/total"})),
         )
         await _runs(world, home)
-        async with serving(world) as studio:
+        async with serving(world, agents={"sale": Agent(sale(), tools=[orders])}) as studio:
             prompt = "Which customers came back after the newsletter?"
             agent = Agent(forming, tools=[orders, products])
             under_way = asyncio.create_task(world.run(prompt, agent, run_id="forming"))
@@ -202,6 +208,11 @@ async def scenery(folder: Path) -> AsyncIterator[tuple[Studio, FormingModel]]:
 
 
 async def _runs(world: World, home: Path) -> None:
+    for number in range(MANY):
+        said = ScriptedProvider([say("Nothing of note.")])
+        await world.run(f"What happened in week {number + 1}?", Agent(said, kind="chat"))
+    await revised(world)
+    await _builds(world, home)
     tools = [orders, products]
     for run, text in (("again", REPORT.replace("most of all", "above all")), ("sale", REPORT)):
         done = await world.run(PROMPT, Agent(sale(text), tools=tools), run_id=run)
@@ -209,13 +220,9 @@ async def _runs(world: World, home: Path) -> None:
     down = ScriptedProvider([ModelFailure(code="auth", message="the key is not valid")])
     await world.run("Compare our prices with the market's.", Agent(down), run_id="failed")
     await world.run("Write and check a press release.", _family(), run_id="family")
-    await world.build(
-        "Make the two parts.",
-        Agent(ScriptedProvider(Engineer(PAIR)), kind="chat"),
-        project=home,
-        options=BuildOptions(size="small"),
-        run_id="plan",
-    )
+    pausing = Agent(PausingModel(world, "paused"), tools=tools)
+    paused = await world.run("Which products come back most?", pausing, run_id="paused")
+    assert paused.status == "paused"
     mail = call(
         "send_mail",
         to="customers-of-2026@example.org",
@@ -224,6 +231,20 @@ async def _runs(world: World, home: Path) -> None:
     )
     asking = Agent(ScriptedProvider([reply(mail)]), kind="chat", tools=[send_mail], policy=ASKS)
     await world.run("Thank everybody who bought something in the sale.", asking, run_id="asks")
+
+
+async def _builds(world: World, home: Path) -> None:
+    """Build software: once to the end, and once until its plan waits for a person."""
+    for run, decider in (("built", Approving()), ("plan", None)):
+        build = await world.build(
+            "Make the two parts.",
+            Agent(ScriptedProvider(Engineer(PAIR)), kind="chat"),
+            project=home,
+            options=BuildOptions(size="small"),
+            decider=decider,
+            run_id=run,
+        )
+        assert build.status == ("completed" if decider else "waiting"), build.text
 
 
 def _family() -> Agent:

@@ -34,6 +34,9 @@ description = "Say {name}."
 exec = ["echo", "{name}"]
 """
 
+TIED = {"prompt", "kind", "cost", "turns", "tokens"}
+"""Fields whose problem is theirs alone. The agents are none here, so that their field is away."""
+
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ARTIFICER_MODEL")
 
 
@@ -180,6 +183,7 @@ async def test_a_run_gets_all_that_was_chosen(tmp_path: Path) -> None:
             assert (limits.turns, limits.cost_micros, limits.total_tokens) == (3, 250_000, 90_000)
 
 
+@pytest.mark.req("studio-fields")
 async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
     prompt = "</textarea><script>alert(1)</script> Sea?"
     async with project(tmp_path, "") as studio, person(studio) as client:
@@ -200,11 +204,20 @@ async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
             assert answer.status_code == 400, wrong
             assert said in answer.text and "<script>alert" not in answer.text, wrong
             assert '<details class="options" open>' in answer.text
+            (field,) = wrong.keys() - {"tools", "tool"} or {""}
+            tied = re.findall(
+                r'name="(\w+)"[^>]* aria-invalid="true" aria-describedby="problem"', answer.text
+            )
+            assert tied == ([field] if field in TIED else []), wrong
+            assert (
+                answer.text.count(" autofocus") == 1 and 'id="problem" role="alert"' in answer.text
+            )
             if "prompt" not in wrong:
                 assert "&lt;/textarea&gt;" in answer.text
         files = [("files", (f"{n}.txt", b"x", "text/plain")) for n in range(MAX_FILES + 1)]
         answer = await client.post("/runs", data=whole, files=files)
         assert answer.status_code == 400 and "are too many at once" in answer.text
+        assert 'aria-describedby="files-said problem" aria-invalid="true"' in answer.text
         assert "&lt;/textarea&gt;" in answer.text and "Choose the files again" in answer.text
         picture = [("files", ("x.png", b"\x89PNG\r\n\x1a\n", "image/png"))]
         answer = await client.post("/runs", data=whole, files=picture)

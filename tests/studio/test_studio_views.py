@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from scenes import SCENES, FormingModel, Scene, scenery
+from scene_list import SCENES, Scene
+from scenes import FormingModel, scenery
 from studio_kit import Studio, browsing, entered, expect
 
 from needs import has, reason
@@ -26,7 +26,6 @@ WIDTHS = (1200, 768, 320)
 ZOOMED = 640
 """The width of a window of 1280 pixels at 200 %."""
 
-THEMES = ("light", "dark")
 AXE = Path(os.environ.get("CONFORMANCE_DIR", ""), "node_modules", "axe-core", "axe.min.js")
 SCRIPT = AXE.read_text("utf-8") if AXE.exists() else ""
 """The script of axe-core, which ``make test`` installs."""
@@ -37,7 +36,14 @@ RULES = {
     "iframes": False,  # the report has tests of its own
     "resultTypes": ["violations"],
 }
-VIOLATIONS = f"""axe.run(document, {json.dumps(RULES)}).then((found) => found.violations.flatMap(
+COLOR_RULES = {
+    **RULES,
+    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
+}
+"""The second theme changes nothing but colours: these rules find what that may break."""
+
+THEMED = {"light": RULES, "dark": COLOR_RULES}
+VIOLATIONS = """(rules) => axe.run(document, rules).then((found) => found.violations.flatMap(
     (one) => one.nodes.map((node) => one.id + ': ' + node.html.slice(0, 200))))"""
 
 CONTROLS = """[...document.querySelectorAll(
@@ -57,11 +63,13 @@ FOCUSED = f"""() => {{
 
 NAMED = f"(number) => {CONTROLS}[number].outerHTML.slice(0, 200)"
 
-FORMING = next(scene for scene in SCENES if scene.name == "run-streaming")
+Scened = tuple[Studio, FormingModel]
+
+WRITING = next(scene for scene in SCENES if scene.name == "run-writing")
 KEYED = [
     scene
     for scene in SCENES
-    if scene.name in ("home", "inbox", "run-done", "run-asks", "record", "artifact")
+    if scene.name in ("home-options", "inbox", "run-done", "run-asks", "record", "artifact")
 ]
 """Views that have every kind of control."""
 
@@ -69,13 +77,13 @@ KEYED = [
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def scened(
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[tuple[Studio, FormingModel]]:
+) -> AsyncIterator[Scened]:
     async with scenery(tmp_path_factory.mktemp("scenes")) as found:
         yield found
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def studio(scened: tuple[Studio, FormingModel]) -> Studio:
+async def studio(scened: Scened) -> Studio:
     return scened[0]
 
 
@@ -95,15 +103,18 @@ def is_broken(answer: Any) -> bool:
     return answer.status >= 400 and not answer.request.is_navigation_request()
 
 
-async def look(page: Any, studio: Studio, scene: Scene) -> None:
+async def look(page: Any, scened: Scened, scene: Scene) -> None:
+    studio, model = scened
     await page.set_viewport_size({"width": 1200, "height": 900})
     await page.goto(studio.url + scene.path)
+    if scene.arrange is not None:
+        await scene.arrange(page, model)
 
 
 @pytest.mark.req("studio-reflow")
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-async def test_nothing_scrolls_sideways(page: Any, studio: Studio, scene: Scene) -> None:
-    await look(page, studio, scene)
+async def test_nothing_scrolls_sideways(page: Any, scened: Scened, scene: Scene) -> None:
+    await look(page, scened, scene)
     for width in (*WIDTHS, ZOOMED):
         await page.set_viewport_size({"width": width, "height": 900})
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
@@ -112,22 +123,23 @@ async def test_nothing_scrolls_sideways(page: Any, studio: Studio, scene: Scene)
 @pytest.mark.req("studio-accessible")
 @pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-async def test_axe_finds_nothing(page: Any, studio: Studio, scene: Scene) -> None:
-    await look(page, studio, scene)
+async def test_axe_finds_nothing(page: Any, scened: Scened, scene: Scene) -> None:
+    await look(page, scened, scene)
     await page.evaluate(SCRIPT)
-    for theme in THEMES:
+    for theme, rules in THEMED.items():
         await page.emulate_media(color_scheme=theme)
         for width in WIDTHS:
             await page.set_viewport_size({"width": width, "height": 900})
-            assert (theme, width, await page.evaluate(VIOLATIONS)) == (theme, width, [])
+            found = await page.evaluate(VIOLATIONS, rules)
+            assert (theme, width, found) == (theme, width, [])
 
 
 @pytest.mark.req("studio-keyboard")
 @pytest.mark.parametrize("scene", KEYED, ids=lambda scene: scene.name)
 async def test_the_keyboard_reaches_every_control_and_shows_where_it_is(
-    page: Any, studio: Studio, scene: Scene
+    page: Any, scened: Scened, scene: Scene
 ) -> None:
-    await look(page, studio, scene)
+    await look(page, scened, scene)
     count = await page.evaluate(f"{CONTROLS}.length")
     reached = set[int]()
     for _ in range(6 * count):  # a report in a frame has controls of its own
@@ -153,14 +165,38 @@ async def test_the_first_control_skips_to_the_content(page: Any, studio: Studio)
 
 
 @pytest.mark.req("studio-motion")
-async def test_nothing_moves_for_those_who_want_that(
-    page: Any, scened: tuple[Studio, FormingModel]
-) -> None:
-    studio, model = scened
-    async with page.expect_response("**/events?*"):
-        await look(page, studio, FORMING)
-    model.may_write.set()
+async def test_nothing_moves_for_those_who_want_that(page: Any, scened: Scened) -> None:
+    await look(page, scened, WRITING)
     await expect(page.get_by_text("newsletter of week 41")).to_be_visible()
     for preference, moves in (("no-preference", True), ("reduce", False)):
         await page.emulate_media(reduced_motion=preference)
         assert await page.evaluate("document.getAnimations().length > 0") is moves
+
+
+@pytest.mark.req("studio-framed")
+@pytest.mark.parametrize(
+    ("path", "framed"),
+    [
+        ("/runs/sale", ".course details.from-model > .from + .text"),
+        ("/runs/sale", ".report .from + iframe"),
+        ("/runs/sale", ".ticks > .from"),
+        ("/runs/family", ".course div.from-model > .from + .text"),
+        ("/runs/asks", ".question > .from + pre"),
+        ("/runs/plan", ".question > .plan > .from + h4"),
+    ],
+)
+async def test_what_the_model_wrote_is_framed(
+    page: Any, studio: Studio, path: str, framed: str
+) -> None:
+    await page.goto(studio.url + path)
+    await expect(page.locator(framed)).to_have_count(1)
+    await expect(page.locator(".from", has_text="From the model").first).to_be_visible()
+
+
+@pytest.mark.req("studio-framed")
+async def test_what_the_model_is_writing_is_framed(page: Any, scened: Scened) -> None:
+    await look(page, scened, WRITING)
+    said = await page.evaluate(
+        "getComputedStyle(document.getElementById('forming'), '::before').content"
+    )
+    assert "From the model" in said

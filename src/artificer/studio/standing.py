@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
+from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.summary import wished
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate
 from artificer.core.record import IntentLine, Line
@@ -77,6 +78,10 @@ def waits_of(state: RunState, lines: Iterable[Line]) -> Iterator[Wait]:
                 yield Wait(f"the call of {tool}")
             case AskApproval(tool=tool):
                 yield Wait(f"your answer about {tool}", "#questions")
+            case AdvanceBuild(wish=AskDecision()):
+                yield Wait("your decision about the plan", "#questions")
+            case AdvanceBuild(wish=AskConsent(check=work)):
+                yield Wait(f"your decision about a change of {work.step.path}", "#questions")
             case AdvanceBuild(wish=job):
                 yield Wait(wished(job))
             case _:

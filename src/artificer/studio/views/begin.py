@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import cast, get_args
 
@@ -11,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from artificer.agent_definition import AgentKind
 from artificer.errors import ArtificerError, AuthorError
+from artificer.ports import Attachment
 from artificer.studio.beginning import Beginning, begin
 from artificer.studio.context import READ_FILES, Form, context_of, posted
 from artificer.studio.prompt import Draft
@@ -25,12 +28,18 @@ MAX_DOLLARS, MIN_DOLLARS = 1_000_000, 0.000_001
 async def submit(request: Request) -> Response:
     """Begin a run, and go to its page; or show the form as it was filled in, and what is wrong."""
     context, form = context_of(request), await posted(request, files=READ_FILES)
-    draft = _draft(form)
+    draft, field = _draft(form), ""
     try:
-        run = await begin(context, await _beginning(form, draft))
+        for field, check in _CHECKS.items():
+            check(getattr(draft, field))
+        field = "files"
+        attachments = await form.attachments()
+        is_lost = bool(context.agents) and draft.agent not in ("", *context.agents)
+        field = "agent" if is_lost else ""
+        run = await begin(context, _beginning(draft, attachments))
     except ArtificerError as error:
         problem = f"{error.message} {error.hint or ''}".strip()
-        return await home.show(request, draft=draft, problem=problem)
+        return await home.show(request, draft=draft, problem=problem, field=field)
     return RedirectResponse(f"/runs/{run}", HTTPStatus.SEE_OTHER)
 
 
@@ -49,17 +58,11 @@ def _draft(form: Form) -> Draft:
     )
 
 
-async def _beginning(form: Form, draft: Draft) -> Beginning:
+def _beginning(draft: Draft, attachments: tuple[Attachment, ...]) -> Beginning:
     """Return what was chosen. Raises AuthorError."""
-    if not draft.prompt:
-        raise AuthorError("The prompt is empty.", hint="Say what shall be done.")
-    if "\0" in draft.prompt:
-        raise AuthorError("The prompt holds a NUL character: it is not text.")
-    if draft.kind not in ("", *get_args(AgentKind)):
-        raise AuthorError("The result is neither a report nor a chat.")
     return Beginning(
         prompt=draft.prompt,
-        attachments=await form.attachments(),
+        attachments=attachments,
         model=draft.chosen_model,
         agent=draft.agent,
         kind=cast(AgentKind, draft.kind) if draft.kind else None,
@@ -68,6 +71,18 @@ async def _beginning(form: Form, draft: Draft) -> Beginning:
         turns=_count(draft.turns, "turns"),
         total_tokens=_count(draft.tokens, "tokens"),
     )
+
+
+def _prompt(text: str) -> None:
+    if not text:
+        raise AuthorError("The prompt is empty.", hint="Say what shall be done.")
+    if "\0" in text:
+        raise AuthorError("The prompt holds a NUL character: it is not text.")
+
+
+def _kind(text: str) -> None:
+    if text not in ("", *get_args(AgentKind)):
+        raise AuthorError("The result is neither a report nor a chat.")
 
 
 def _dollars(text: str) -> float | None:
@@ -88,3 +103,13 @@ def _count(text: str, name: str) -> int | None:
     if not (text.isascii() and text.isdecimal() and 0 < len(text) <= 12 and int(text)):
         raise AuthorError(f"The limit on {name} is not a whole number above 0.")
     return int(text)
+
+
+_CHECKS: Mapping[str, Callable[[str], object]] = {
+    "prompt": _prompt,
+    "kind": _kind,
+    "cost": _dollars,
+    "turns": partial(_count, name="turns"),
+    "tokens": partial(_count, name="tokens"),
+}
+"""The fields of the form that can be wrong by themselves. Each check raises AuthorError."""

@@ -19,8 +19,10 @@ WAITING = 10
 """Runs that wait for a person, on this page. The inbox has all."""
 
 
-async def show(request: Request, *, draft: Draft | None = None, problem: str = "") -> Response:
-    """Show the world at a glance."""
+async def show(
+    request: Request, *, draft: Draft | None = None, problem: str = "", field: str = ""
+) -> Response:
+    """Show the world at a glance. ``field`` of the form is the one that the problem is about."""
     context = context_of(request)
     archive = context.world.archive
     runs = (await archive.list_runs(NEWEST, at_once=True, builds=False)).runs
@@ -28,6 +30,7 @@ async def show(request: Request, *, draft: Draft | None = None, problem: str = "
     values: dict[str, Any] = {
         "runs": runs,
         "waiting": waiting.runs,
+        "field": field,
         **await prompt_values(context, draft, problem),
     }
     status = HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK
