@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from artificer.builds.facts import Checked, RunReturned
 from artificer.builds.gist import gist
@@ -18,8 +20,7 @@ from artificer.values.base import Digest
 from artificer.values.model import Usage
 
 
-@dataclass(frozen=True)
-class BuildNode:
+class BuildNode(Struct, frozen=True):
     """One run of a build. ``step`` is what it worked at, such as ``code/store/load``.
 
     ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
