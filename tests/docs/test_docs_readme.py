@@ -41,7 +41,7 @@ def test_a_registry_shows_a_readme_whose_links_work() -> None:
 def test_the_pictures_are_small_and_drawn_by_our_own_script() -> None:
     pictures = ROOT / "docs" / "pictures"
     source = (pictures / "make.py").read_text(encoding="utf-8")
-    scenes = (ROOT / "tests" / "studio" / "scenes.py").read_text(encoding="utf-8")
+    scenes = (ROOT / "tests" / "studio" / "scene_list.py").read_text(encoding="utf-8")
     for picture in pictures.glob("*.png"):
         scene = picture.stem.removeprefix("studio-")
         assert picture.name in source or f'"{scene}"' in scenes
