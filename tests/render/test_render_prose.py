@@ -62,6 +62,13 @@ class TestProse:
         assert block.all("span")[0].attributes["class"] == "c-k"
         assert block.text == "return 'a' # b\n"
 
+    @pytest.mark.parametrize("unit", ["\n", "\t", '"\\\\', "a "])
+    def test_code_that_would_keep_a_lexer_busy_has_no_colours(self, unit: str) -> None:
+        """Long lines and spaces in C take a lexer many seconds."""
+        code = f"int a;\n{unit * 1_000};"
+        assert not parse(str(code_html(code, "c"))).one("code").all("span")
+        assert parse(str(code_html(f"int a;\n{unit * 90};", "c"))).one("code").all("span")
+
     @given(st.text(max_size=80), st.sampled_from(["python", "html", "json", "nothing", ""]))
     def test_any_code_is_shown_as_it_is_written(self, content: str, language: str) -> None:
         shown = parse(str(code_html(content, language))).one("code").text

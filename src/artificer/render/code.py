@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
@@ -16,6 +17,9 @@ from artificer.render.text import clean
 
 _LONGEST = 20_000
 """Longest code with colours, in characters."""
+
+_UNUSUAL = re.compile(r"[^\n]{1000}|\s{200}")
+"""Long lines and long spaces: a lexer may look at all of one again from each of its characters."""
 
 _LONGEST_FORMULA = 1_000
 _DEEPEST = 24
@@ -78,7 +82,7 @@ _ATTRIBUTES = frozenset(
 def code_html(content: str, language: str) -> Markup:
     """Return a block of code that a keyboard can scroll, coloured if its language is known."""
     coloured = None
-    if language and len(content) <= _LONGEST:
+    if language and len(content) <= _LONGEST and not _UNUSUAL.search(content):
         try:
             lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
         except ClassNotFound:
