@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from render_page import Element, parse
@@ -69,6 +69,8 @@ class TestProse:
         assert not parse(str(code_html(code, "c"))).one("code").all("span")
         assert parse(str(code_html(f"int a;\n{unit * 90};", "c"))).one("code").all("span")
 
+    @example("\ufeff", "python")
+    @example("\ufeff\ufeffx", "html")
     @given(st.text(max_size=80), st.sampled_from(["python", "html", "json", "nothing", ""]))
     def test_any_code_is_shown_as_it_is_written(self, content: str, language: str) -> None:
         shown = parse(str(code_html(content, language))).one("code").text

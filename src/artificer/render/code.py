@@ -90,7 +90,8 @@ def code_html(content: str, language: str) -> Markup:
         if lexer:
             form = HtmlFormatter(nowrap=True, classprefix="c-")
             ending = "" if content.endswith(("\n", "\r")) else "\n"
-            coloured = Markup(highlight(clean(content), lexer, form).removesuffix(ending))
+            marked = f"\ufeff{clean(content)}"  # a lexer drops one such mark: not the code's own
+            coloured = Markup(highlight(marked, lexer, form).removesuffix(ending))
     return filled("code", content=content if coloured is None else coloured)
 
 
