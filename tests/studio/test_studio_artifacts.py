@@ -10,11 +10,6 @@ import pytest
 from revised import FILES, revised
 from studio_kit import Studio, entered, expect
 
-from artificer import render, studio
-from artificer.files import packaged
-
-RULE = re.compile(r"^\.chart (?:path|text)?(?:\[[^]]+\])? \{ .*", re.MULTILINE)
-
 
 @pytest.mark.browser
 @pytest.mark.req("studio-tables")
@@ -123,15 +118,6 @@ async def test_a_hostile_file_is_shown_and_saved_and_does_nothing(
     size = "image => image.complete && image.naturalWidth"
     await expect(page.get_by_role("img", name="dot.png")).to_be_visible()
     await page.wait_for_function(f"({size})(document.querySelector('.picture img')) === 1")
-
-
-@pytest.mark.req("studio-charts")
-def test_charts_have_the_colours_of_the_report() -> None:
-    report, page = (
-        RULE.findall(packaged(package, *names))
-        for package, names in ((render, ["report.css"]), (studio, ["static", "artifacts.css"]))
-    )
-    assert len(report) == 18 and page == report
 
 
 @pytest.mark.req("studio-charts")
