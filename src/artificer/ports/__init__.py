@@ -18,6 +18,17 @@ from artificer.ports.budget import (
 )
 from artificer.ports.builder import Builder
 from artificer.ports.clock import Clock
+from artificer.ports.dispatcher import (
+    CANCEL,
+    AwaitsRuns,
+    DispatchedRun,
+    Dispatcher,
+    DispatchName,
+    ExecuteSegment,
+    Parked,
+    RunOver,
+    SegmentEnd,
+)
 from artificer.ports.executor import (
     Call,
     CallLocks,
@@ -153,4 +164,13 @@ __all__ = [
     "Answer",
     "Approver",
     "Clock",
+    "CANCEL",
+    "AwaitsRuns",
+    "DispatchedRun",
+    "Dispatcher",
+    "DispatchName",
+    "ExecuteSegment",
+    "Parked",
+    "RunOver",
+    "SegmentEnd",
 ]
