@@ -17,14 +17,17 @@ NAME = ".s.PGSQL.5432"
 
 
 class CutLine:
-    """A proxy. ``cut_before_commits`` of the next COMMITs never arrive; of ``cut_after_commits``
-    the answers never do."""
+    """A proxy. The next ``spared_commits`` pass; then ``cut_before_commits`` COMMITs never arrive,
+    and of ``cut_after_commits`` the answers never do."""
 
     def __init__(self, folder: Path, target: Path) -> None:
+        self.spared_commits = 0
         self.cut_before_commits = 0
         self.cut_after_commits = 0
         self._folder, self._target = folder, target
         self._unheard: set[socket.socket] = set()
+        self._open: set[socket.socket] = set()
+        self._is_cut = threading.Event()
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(folder / NAME))
         self._listening.listen()
@@ -34,14 +37,27 @@ class CutLine:
         """The same world, through this line."""
         return url.replace(f"host={self._target}", f"host={self._folder}")
 
+    def cut(self) -> None:
+        """Let nothing through until :meth:`mend`."""
+        self._is_cut.set()
+        _end(*self._open)
+
+    def mend(self) -> None:
+        """Let new connections through again."""
+        self._is_cut.clear()
+
     def close(self) -> None:
         """Accept nothing more."""
-        self._listening.close()
+        _end(self._listening)
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._listening.accept()
+                if self._is_cut.is_set():
+                    client.close()
+                    continue
+                self._open.add(client)
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(str(self._target / NAME))
                 for pump in (self._to_server, self._to_client):
@@ -50,10 +66,12 @@ class CutLine:
     def _to_server(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := client.recv(65_536):
-                if COMMIT in data and self.cut_before_commits:
+                if COMMIT in data and self.spared_commits:
+                    self.spared_commits -= 1
+                elif COMMIT in data and self.cut_before_commits:
                     self.cut_before_commits -= 1
                     break
-                if COMMIT in data and self.cut_after_commits:
+                elif COMMIT in data and self.cut_after_commits:
                     self.cut_after_commits -= 1
                     self._unheard.add(client)
                 server.sendall(data)
@@ -69,6 +87,7 @@ class CutLine:
 
 
 def _end(*sockets: socket.socket) -> None:
+    """Close sockets, also for threads that wait for them."""
     for one in sockets:
         with suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)

@@ -221,6 +221,15 @@ def designed(error: BaseException) -> ArtificerError:
     return _unreachable(_first_line(error)) if is_lost(error) else _damaged(_first_line(error))
 
 
+def in_doubt(error: BaseException) -> OperatorError:
+    """Return the error for a lost connection, when nobody could ask whether it had committed."""
+    return OperatorError(
+        f"The database cannot be reached: {_first_line(error)}.",
+        hint="Nobody knows yet whether the last commit was done. The records tell when the server "
+        "is back: resume then.",
+    )
+
+
 def only_read() -> OperatorError:
     """Return the error for writing to a world that was opened to be read."""
     return OperatorError(

@@ -196,52 +196,55 @@ class Unknown(Exception):
         self.outcomes = outcomes
 
 
+class NotTogether(Exception):
+    """One of several units of work cannot be written: none was, and each is to be done alone."""
+
+
 def commit(db: Connection, schema: str, works: Sequence[PostgresWork]) -> list[Any]:
     """Do units of work in one transaction; return each one's result or error once it is durable.
 
-    An ArtificerError that a unit raises before it writes anything is its own alone. When the
-    transaction itself fails, nothing was written.
+    An ArtificerError that a unit raises before it writes anything is its own alone. When this
+    raises, nothing was written, unless it raises Unknown.
 
     Raises:
         Unknown: the connection was lost at the end.
-        psycopg.Error: it was lost before, or two processes waited for each other; nothing was
-            written, and the same can be tried again.
+        NotTogether: one of several units cannot be written, or waited for another process that
+            waited for it.
+        psycopg.Error: the connection was lost before, or so waited the only unit: the same can be
+            tried again.
     """
     try:
         db.execute("BEGIN")
         transaction = PostgresTransaction(db, schema)
         outcomes = [_attempt(work, transaction) for work in works]
-    except FAULTS as error:
-        with suppress(psycopg.Error):
-            db.execute("ROLLBACK")
-        if (is_lost(error) and db.broken) or _again(error, works):
-            raise
-        if len(works) == 1:
-            return [designed(error)]
-        # One that cannot be written costs the others their shared commit, not their work.
-        return [outcome for work in works for outcome in commit(db, schema, [work])]
-    except BaseException:
-        with suppress(psycopg.Error):
-            db.execute("ROLLBACK")
-        raise
-    return _end(db, outcomes)
+    except BaseException as error:  # noqa: BLE001 - half a unit must not be committed with the next
+        return _failed(db, error, works)
+    return _end(db, outcomes, works)
 
 
-def _end(db: Connection, outcomes: list[Any]) -> list[Any]:
-    row = db.execute("SELECT pg_current_xact_id_if_assigned()::text").fetchone()
+def _end(db: Connection, outcomes: list[Any], works: Sequence[PostgresWork]) -> list[Any]:
+    xid = None
     try:
+        (xid,) = _one(db.execute("SELECT pg_current_xact_id_if_assigned()::text"))
         db.execute("COMMIT")
     except psycopg.Error as error:
-        if row is not None and row[0] is not None and db.broken:
-            raise Unknown(row[0], outcomes) from error
-        if db.broken:
-            raise
-        return [designed(error)] * len(outcomes)
+        if xid is not None and db.broken:
+            raise Unknown(xid, outcomes) from error
+        return _failed(db, error, works)
     return outcomes
 
 
-def _again(error: BaseException, works: Sequence[PostgresWork]) -> bool:
-    return len(works) == 1 and isinstance(error, psycopg.errors.DeadlockDetected)
+def _failed(db: Connection, error: BaseException, works: Sequence[PostgresWork]) -> list[Any]:
+    """Undo all; return the outcome of the only unit of work, or raise what ``commit`` says."""
+    with suppress(psycopg.Error):
+        db.execute("ROLLBACK")
+    if is_lost(error) and db.broken:
+        raise error
+    if len(works) > 1:  # it costs the others their shared commit, not their work
+        raise NotTogether from error
+    if not isinstance(error, FAULTS) or isinstance(error, psycopg.errors.DeadlockDetected):
+        raise error
+    return [designed(error)]
 
 
 def _attempt(work: PostgresWork, transaction: PostgresTransaction) -> Any:

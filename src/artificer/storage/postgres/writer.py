@@ -23,10 +23,12 @@ from artificer.storage.postgres.connection import (
     PATIENCE_SECONDS,
     Database,
     designed,
+    in_doubt,
     is_lost,
     only_read,
 )
 from artificer.storage.postgres.transaction import (
+    NotTogether,
     PostgresTransaction,
     PostgresWork,
     Unknown,
@@ -120,32 +122,68 @@ class PostgresWriter:
         self._line.close()
 
 
-class WritingLine:
-    """One connection that writes, made again when it is lost. For one thread at a time."""
+class _Patience:
+    """How long a database that is away is waited for, since it was last there."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin again: the database was there."""
+        self._until = time.monotonic() + self._seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has been away for too long."""
+        return time.monotonic() > self._until
+
+
+class WritingLine:
+    """One connection that writes, made again when it is lost. For one thread at a time.
+
+    A database that is away is waited for, ``patience_s`` since it was last there.
+    """
+
+    def __init__(self, database: Database, patience_s: float = PATIENCE_SECONDS) -> None:
         self._database = database
+        self._patience_s = patience_s
         self._db: Connection | None = None
 
     def commit(self, works: Sequence[PostgresWork]) -> list[Any]:
-        """Do units of work in one transaction; return each one's result or error.
+        """Do units of work, together if they can be; return each one's result or error."""
+        patience = _Patience(self._patience_s)
+        try:
+            return self._commit(works, patience)
+        except NotTogether:
+            return [self._by_itself(work, patience) for work in works]
 
-        While the database is away, try again for PATIENCE_SECONDS.
-        """
-        give_up, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
-        doubt: Unknown | None = None
+    def _by_itself(self, work: PostgresWork, patience: _Patience) -> Any:
+        try:
+            (outcome,) = self._commit([work], patience)
+        except Exception as bug:  # noqa: BLE001 - of the unit of work: it is that one's outcome
+            return bug
+        return outcome
+
+    def _commit(self, works: Sequence[PostgresWork], patience: _Patience) -> list[Any]:
+        """Do them in one transaction. Raises NotTogether when that cannot be."""
+        pause, doubt = FIRST_PAUSE, None
         while True:
             try:
                 db = self._connected()
-                if doubt is not None and _was_committed(db, doubt.xid):
-                    return doubt.outcomes
-                doubt = None
-                return commit(db, self._database.schema, works)
+                if doubt is None or not _was_committed(db, doubt.xid):
+                    doubt = None
+                    outcomes = commit(db, self._database.schema, works)
+                else:
+                    outcomes = doubt.outcomes
+                patience.renew()
+                return outcomes
             except Unknown as unknown:
                 doubt = unknown
             except psycopg.Error as error:
-                if not is_lost(error) or time.monotonic() > give_up:
-                    return [designed(error)] * len(works)
+                if not is_lost(error) or patience.is_over:
+                    failure = designed(error) if doubt is None else in_doubt(error)
+                    return [failure] * len(works)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 

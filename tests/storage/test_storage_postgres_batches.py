@@ -1,0 +1,103 @@
+"""Units of work that share a commit in PostgreSQL: each has its own outcome, whatever fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from cut_line import CutLine, cutting
+from postgres_server import PostgresServer
+
+from artificer.errors import Fenced, OperatorError
+from artificer.ports import UNCLAIMED, Head, StoragePlace
+from artificer.storage.postgres.connection import Database
+from artificer.storage.postgres.kind import POSTGRES
+from artificer.storage.postgres.storage import PostgresStorage
+from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork
+from artificer.storage.postgres.writer import WritingLine
+from artificer.testing.journal_suite import records_after
+
+pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-batches")]
+
+numbers = count()
+
+
+@pytest.fixture
+def line(postgres_server: PostgresServer) -> Iterator[CutLine]:
+    with cutting(postgres_server) as line:
+        yield line
+
+
+@pytest.fixture
+def url(postgres_server: PostgresServer) -> str:
+    return postgres_server.url(f"batches_{next(numbers)}")
+
+
+async def opened(url: str, folder: Path) -> PostgresStorage:
+    storage = await POSTGRES.open(StoragePlace(folder, url))
+    assert isinstance(storage, PostgresStorage)
+    return storage
+
+
+def appending(run: str, epoch: int = 1) -> PostgresWork:
+    records = records_after(Head(), run, 1)
+    head = Head(seq=1, hash=records[0].hash)
+    return lambda work: work.append(run, epoch, Head(), records, head, ()) or run
+
+
+def unwritable(work: PostgresTransaction) -> None:
+    """Fail in the database, after something was written."""
+    work.acquire("half", UNCLAIMED)
+    work.db.execute("SELECT 1 / 0")
+
+
+def buggy(work: PostgresTransaction) -> float:
+    work.acquire("half", UNCLAIMED)
+    return 1 / 0
+
+
+@pytest.mark.parametrize("cut_before", [0, 1])
+@pytest.mark.parametrize("bad", [unwritable, buggy])
+async def test_a_batch_that_is_split_while_the_connection_is_lost_is_done_once(
+    url: str, line: CutLine, tmp_path: Path, bad: PostgresWork, cut_before: int
+) -> None:
+    storage = await opened(url, tmp_path)
+    for run in "abcd":
+        await storage.journal.acquire(run)
+    await storage.journal.acquire("b")  # its first epoch is fenced from here on
+    writing = WritingLine(Database.parse(line.url(url), "power", read_only=False))
+    # Alone, `a` is committed. Then the answer to the commit of `c` is lost.
+    line.spared_commits, line.cut_before_commits, line.cut_after_commits = 1, cut_before, 1
+    works = [appending("a"), appending("c"), bad, appending("b"), appending("d")]
+    a, c, failed, fenced, d = writing.commit(works)
+    assert (line.cut_before_commits, line.cut_after_commits) == (0, 0)
+    assert (a, c, d) == ("a", "c", "d")
+    assert isinstance(failed, Exception) and not isinstance(failed, Fenced)
+    assert isinstance(fenced, Fenced)
+    heads = {head.run: head.head.seq for head in await storage.journal.runs()}
+    assert heads == {"a": 1, "b": 0, "c": 1, "d": 1}
+    assert await storage.journal.audit() == []
+    writing.close()
+    await storage.aclose()
+
+
+async def test_a_commit_that_nobody_can_ask_about_is_not_said_to_have_failed(
+    url: str, line: CutLine, tmp_path: Path
+) -> None:
+    storage = await opened(url, tmp_path)
+    await storage.journal.acquire("a")
+    database = Database.parse(line.url(url), "power", read_only=False)
+    writing = WritingLine(database, patience_s=0)
+
+    def last(work: PostgresTransaction) -> object:
+        line.cut_after_commits = 1
+        line.close()  # what is open stays open until then
+        return appending("a")(work)
+
+    (outcome,) = writing.commit([last])
+    assert isinstance(outcome, OperatorError) and outcome.hint is not None
+    assert "Nobody knows yet" in outcome.hint
+    assert len(await storage.journal.read("a")) == 1
+    await storage.aclose()
