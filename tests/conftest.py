@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
+from object_server import ObjectServer, objects
+from postgres_server import PostgresServer, postgres
 
 from needs import MISSING
 from sampling import EXPLORE, SEED
@@ -133,3 +135,21 @@ def _draw(tests: list[Any], times: float) -> None:
             count = max(1, int(usual.max_examples * times))
             test._hypothesis_internal_use_settings = settings(usual, max_examples=count)
             test.drawn_times = times
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server. Tests that stop it start it again."""
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[ObjectServer]:
+    """An S3 server, which the environment names."""
+    with objects() as server, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT_URL", server.endpoint)
+        environment.setenv("AWS_ALLOW_HTTP", "true")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+            environment.setenv(name, "test")
+        yield server

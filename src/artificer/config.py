@@ -223,7 +223,7 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
         raise ConfigError(f"{path} holds a NUL character, which no setting can.")
     if key := _too_large(settings):
         raise ConfigError(f"{path}: {key}: a number has to be between -(2**53 - 1) and 2**53 - 1.")
-    for name in ("home", "model", "project"):
+    for name in ("home", "model", "project", "storage"):
         variable = f"ARTIFICER_{name.upper()}"
         text = os.environ.get(variable) or None
         models = text.split(",") if name == "model" and text else ()

@@ -345,8 +345,6 @@ def guide_statements(schema: str) -> Iterator[str]:
     text = (Path(__file__).parents[2] / "docs/guides/postgresql.md").read_text("utf-8")
     block = text.partition("```sql\n")[2].partition("```")[0]
     for statement in filter(None, map(str.strip, block.split(";"))):
-        if statement.startswith("CREATE ROLE"):
-            statement = statement.partition(" PASSWORD")[0]
         yield re.sub(r"\bartificer\b", f'"{schema}"', statement)
 
 

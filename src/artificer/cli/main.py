@@ -69,7 +69,7 @@ SECTIONS = {
         "prune": ("journal.prune", "Delete the contents of finished runs."),
     },
     "Set up": {
-        "init": ("setup.init", "Write a commented artificer.toml."),
+        "init": ("setup.init", "Write a commented artificer.toml, make a world in a database."),
         "models": ("setup.models", "List providers, their keys and their models."),
         "local": ("setup.local", "Download the embedded model."),
         "doctor": ("setup.doctor", "Check what is installed and which models answer."),
@@ -141,8 +141,9 @@ def cli(ctx: click.Context, home: str | None, project: str | None, verbose: bool
       artificer open last
       artificer replay last
 
-    Settings are read from ./artificer.toml. ARTIFICER_HOME, ARTIFICER_PROJECT and ARTIFICER_MODEL
-    override it, and options override both. RUN is an id, a unique prefix of one, or `last`.
+    Settings are read from ./artificer.toml. ARTIFICER_HOME, ARTIFICER_PROJECT, ARTIFICER_MODEL and
+    ARTIFICER_STORAGE override it, and options override both. RUN is an id, a unique prefix of one,
+    or `last`.
     """
     ctx.obj = Settings(home, project, verbose)
 

@@ -32,6 +32,22 @@ async def opened(
         ConfigError: the kind of storage is not known, or its place cannot be used.
         TamperedError: the journal is gone, and other things of a world are there.
     """
+    place = StoragePlace(
+        config.project_folder, config.storage, config.durability, read_only, indexing, clock
+    )
+    return await _kind(config).open(place) or await _empty(place)
+
+
+async def is_there(config: Config) -> bool:
+    """Whether the project has a storage already. Raises what :func:`opened` raises."""
+    place = StoragePlace(config.project_folder, config.storage, config.durability, read_only=True)
+    storage = await _kind(config).open(place)
+    if storage is not None:
+        await storage.aclose()
+    return storage is not None
+
+
+def _kind(config: Config) -> StorageKind:
     scheme = config.storage.partition(":")[0]
     kind = KINDS.get(scheme)
     if kind is None:
@@ -39,10 +55,7 @@ async def opened(
             f"Unknown storage: {scheme!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct the setting storage, or install the package that adds it.",
         )
-    place = StoragePlace(
-        config.project_folder, config.storage, config.durability, read_only, indexing, clock
-    )
-    return await kind.open(place) or await _empty(place)
+    return kind
 
 
 async def _empty(place: StoragePlace) -> Storage:

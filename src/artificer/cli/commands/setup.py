@@ -52,12 +52,29 @@ class InitOptions:
 
     Without --model, it names a model of the first provider that is ready.
 
+    With --world the project's world is at a URL, which is written into the file: it is made there,
+    unless it is there already. A URL with a password is refused; set PGPASSWORD, or PGPASSFILE.
+    --role and --reader give others access to it; both may be repeated, also later.
+
     \b
-    Example:
+    Examples:
       artificer init --model anthropic/claude-sonnet-5-5
+      artificer init --world "postgresql://owner@db.example.org/agents?schema=shop" --role worker
     """
 
     model: str | None = model_option(help="The default model.")
+    world: str | None = option(metavar="URL", help="Where the world is, such as postgresql://….")
+    role: tuple[str, ...] = option(
+        metavar="NAME",
+        multiple=True,
+        help="Make this database role, which may run, replay and verify, and drop nothing.",
+    )
+    reader: tuple[str, ...] = option(
+        metavar="NAME", multiple=True, help="Make this database role, which may only look."
+    )
+    print_sql: bool = option(
+        is_flag=True, help="Print the statements that make the roles, and do nothing."
+    )
 
 
 @options

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+
+import click
 
 from artificer import cli
 from artificer.cli.commands.setup import InitOptions
@@ -26,28 +29,44 @@ def init(settings: Settings, options: InitOptions) -> Exit:
     Raises:
         ConfigError: there is one, or the model has no provider.
     """
-    model = options.model or _ready(settings)
+    if options.world is not None:
+        from artificer.cli.setup.init_world import init_world
+
+        return init_world(settings, options, options.world)
+    if options.role or options.reader or options.print_sql:
+        raise click.UsageError("--role, --reader and --print-sql are about a world: add --world.")
+    write(settings, options.model)
+    return Exit.OK
+
+
+def write(settings: Settings, model: str | None, storage: str | None = None) -> None:
+    """Write the file and print its path.
+
+    Raises:
+        ConfigError: there is one, or the model has no provider.
+    """
+    model = model or _ready(settings)
     if model is not None:
         split_model(model)
     path = Path(FILE_NAME).absolute()
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(commented(model))
+            file.write(commented(model, storage))
     except FileExistsError as error:
         raise ConfigError(f"{path} exists.", hint="Edit it, or move it away first.") from error
     out(str(path))
     if model is None:
         note("no provider is ready: see `artificer models`, then set model")
-    return Exit.OK
 
 
-def commented(model: str | None) -> str:
-    """Return the file: every setting as a comment, but for the model, if there is one."""
+def commented(model: str | None, storage: str | None = None) -> str:
+    """Return the file: every setting as a comment, but for those that are given."""
     text = packaged(cli, TEMPLATE)
-    return text if model is None else text.replace(_MODEL, f"model = {json.dumps(model)}")
-
-
-_MODEL = '# model = "anthropic/claude-sonnet-5-5"'
+    for name, value in (("model", model), ("storage", storage)):
+        if value is not None:
+            line = f"{name} = {json.dumps(value)}"
+            text = re.sub(rf"^# {name} = .*$", lambda _: line, text, count=1, flags=re.MULTILINE)  # noqa: B023
+    return text
 
 
 def _ready(settings: Settings) -> str | None:

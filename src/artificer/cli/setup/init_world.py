@@ -1,0 +1,112 @@
+"""``artificer init --world URL``: make a world at a URL, and the roles that use it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import click
+
+from artificer.cli.commands.setup import InitOptions
+from artificer.cli.settings import Settings
+from artificer.cli.setup.init import write
+from artificer.cli.terminal.console import note, out
+from artificer.cli.terminal.exits import Exit
+from artificer.config import FILE_NAME, Config, load_config
+from artificer.errors import ConfigError
+from artificer.wiring.storage_kinds import is_there, opened
+
+if TYPE_CHECKING:
+    from artificer.storage.postgres.roles import RoleRights
+
+_DATABASES = ("postgresql", "postgres")
+
+
+def init_world(settings: Settings, options: InitOptions, url: str) -> Exit:
+    """Make what is not there yet: the world, the roles, the file. It may be done again.
+
+    Raises:
+        ConfigError: the URL holds a password or cannot be used, or the file names another world.
+        OperatorError: the database or the object store cannot be reached, or refuses.
+    """
+    _refuse_password(url)
+    config = _configuration(settings, options, url)
+    if url.partition(":")[0] in _DATABASES:
+        return _in_database(settings, options, config)
+    if options.role or options.reader or options.print_sql:
+        raise click.UsageError("--role, --reader and --print-sql need a world in PostgreSQL.")
+    _made(config)
+    _written(settings, options, url)
+    return Exit.OK
+
+
+def _in_database(settings: Settings, options: InitOptions, config: Config) -> Exit:
+    from artificer.cli.setup.databases import add_role, check_objects, role_statements
+
+    rights: list[tuple[str, RoleRights]] = [(name, "work") for name in options.role]
+    rights += [(name, "read") for name in options.reader]
+    if options.print_sql:
+        for name, may in rights:
+            for statement in role_statements(config, name, may):
+                out(f"{statement};")
+        return Exit.OK
+    _made(config)
+    if where := check_objects(config):
+        note(f"blobs of more than 32 KiB go to {where}")
+    for name, may in rights:
+        is_new = add_role(config, name, may)
+        did = "made" if is_new else "gave its rights to"
+        note(f"{did} the role {name}, which may {_MAY[may]}")
+    _written(settings, options, config.storage)
+    if any(may == "work" for _, may in rights):
+        note("workers use the same URL with their role in it; their password is theirs to set")
+    return Exit.OK
+
+
+_MAY = {"work": "run, replay and verify, and change no table", "read": "look, and change nothing"}
+
+
+def _made(config: Config) -> None:
+    if asyncio.run(is_there(config)):
+        note("the world is there already")
+        return
+
+    async def make() -> None:
+        await (await opened(config, read_only=False)).aclose()
+
+    asyncio.run(make())
+    note("made the world")
+
+
+def _written(settings: Settings, options: InitOptions, url: str) -> None:
+    if not Path(FILE_NAME).exists():
+        write(settings, options.model, url)
+    note("next: `artificer doctor`, then `artificer run`; `artificer verify` checks the world")
+
+
+def _configuration(settings: Settings, options: InitOptions, url: str) -> Config:
+    """Return the configuration with this world. Raises ConfigError where the file has another."""
+    config = load_config(home=settings.home, project=settings.project)
+    if Path(FILE_NAME).exists() and config.storage != url and not options.print_sql:
+        raise ConfigError(
+            f"{Path(FILE_NAME).absolute()} exists, and its world is another one.",
+            hint=f'Write storage = "{url}" into it, then repeat the command.',
+        )
+    return config.replace(storage=url)
+
+
+def _refuse_password(url: str) -> None:
+    """Raise ConfigError for a URL with a password; no message holds a part of it."""
+    try:
+        parts = urlsplit(url)
+        has_password = parts.password is not None or "password" in parse_qs(parts.query)
+    except ValueError:
+        has_password = False  # whoever reads the URL says what is wrong with it
+    if has_password:
+        raise ConfigError(
+            "The URL holds a password, and would be written into a file.",
+            hint="Leave it out: libpq reads it from $PGPASSWORD, or from a file that $PGPASSFILE "
+            "names.",
+        )

@@ -1,0 +1,154 @@
+"""``artificer init --world``: a world in a database, and the roles that use it."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from cli_kit import Shell
+from object_server import ObjectServer
+from postgres_server import PostgresServer
+
+from artificer.agent import Agent
+from artificer.backends.function.decorator import tool
+from artificer.config import Config, load_config
+from artificer.errors import OperatorError
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.storage.blobs.objects import ObjectStore
+from artificer.storage.postgres.connection import Database
+from artificer.world import World
+
+pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("init-world")]
+
+GUIDE = Path(__file__).parents[2] / "docs/guides/postgresql.md"
+
+numbers = count()
+
+
+def place(server: PostgresServer, user: str = "artificer") -> tuple[str, str]:
+    """A schema that nobody uses, and its URL."""
+    schema = f"init_{next(numbers)}"
+    return schema, server.url(schema, user)
+
+
+async def test_init_makes_a_world_and_says_what_is_next(
+    shell: Shell, postgres_server: PostgresServer, object_server: ObjectServer
+) -> None:
+    schema, url = place(postgres_server)
+    blobs = f"s3://worlds/{schema}"
+    url = f"{url}&blobs={blobs}"
+    keys = s3_keys(object_server)
+    made = await shell.run("init", "--world", url, "--model", "openai/gpt-5", env=keys)
+    assert made.code == 0, made.err
+    assert made.out == f"{shell.cwd / 'artificer.toml'}\n"
+    assert "made the world" in made.err and blobs in made.err and "artificer doctor" in made.err
+    config = load_config(shell.cwd)
+    assert (config.storage, config.model) == (url, "openai/gpt-5")
+    again = await shell.run("init", "--world", url, env=keys)
+    assert again.code == 0 and "there already" in again.err
+    assert (await shell.run("verify", env=keys)).code == 0
+    assert len(list(ObjectStore(blobs).digests())) == 1
+    other = await shell.run("init", "--world", url.replace(schema, "another"), env=keys)
+    assert other.code == 3 and "its world is another one" in other.err
+
+
+def s3_keys(server: ObjectServer) -> dict[str, str]:
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
+    settings = {"AWS_ENDPOINT_URL": server.endpoint, "AWS_ALLOW_HTTP": "true"}
+    return settings | dict.fromkeys(names, "test")
+
+
+@pytest.mark.parametrize("where", ["ada:quokka@h/db?", "ada@h/db?password=quokka&"])
+async def test_a_password_is_never_written(shell: Shell, where: str) -> None:
+    refused = await shell.run("init", "--world", f"postgresql://{where}schema=x")
+    assert refused.code == 3
+    assert "holds a password" in refused.err and "PGPASSWORD" in refused.err
+    assert "quokka" not in refused.err
+    assert list(shell.cwd.iterdir()) == []
+
+
+async def test_where_no_server_answers_nothing_is_written(shell: Shell, tmp_path: Path) -> None:
+    refused = await shell.run("init", "--world", f"postgresql://a@/b?host={tmp_path}")
+    assert refused.code != 0 and "cannot be reached" in refused.err
+    assert list(shell.cwd.iterdir()) == []
+
+
+async def test_roles_are_about_a_world_in_a_database(shell: Shell) -> None:
+    assert "add --world" in (await shell.run("init", "--role", "w")).err
+    assert "in PostgreSQL" in (await shell.run("init", "--world", "sqlite", "--role", "w")).err
+    plain = await shell.run("init", "--world", "sqlite")
+    assert plain.code == 0 and (shell.home / "test" / "journal.db").exists()
+
+
+async def test_the_guide_says_what_is_done(shell: Shell) -> None:
+    url = "postgresql://owner@h/db?schema=artificer"
+    printed = await shell.run("init", "--world", url, "--role", "worker", "--print-sql")
+    block = GUIDE.read_text("utf-8").partition("```sql\n")[2].partition("```")[0]
+    assert printed.out.replace('"', "") == block
+    assert list(shell.cwd.iterdir()) == []
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def test_a_role_works_in_its_own_world_and_in_no_other(
+    shell: Shell, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    """A tenant is a schema and a role: it runs, replays and verifies; it sees no other."""
+    urls = {}
+    for tenant in ("ann", "bob"):
+        schema, url = place(postgres_server)
+        urls[tenant] = url.replace("artificer@", f"{schema}@")
+        made = await shell.run("init", "--world", url, "--role", schema, "--reader", f"{schema}_r")
+        assert made.code == 0 and f"made the role {schema}" in made.err, made.err
+        (shell.cwd / "artificer.toml").unlink()
+    for tenant, url in urls.items():
+        script = [reply(call("add", a=1, b=2)), say("3" * 40_000)]
+        agent = Agent(ScriptedProvider(script), kind="chat", tools=[add])
+        config = Config(home=tmp_path / tenant, project="p", storage=url)
+        async with World.open(config) as world:
+            await world.run("Add.", agent, run_id="r")
+            assert (await world.archive.replay("r")).identical
+            assert (await world.archive.verify()).sound
+    mine, theirs = (
+        Database.parse(urls[tenant], "power", read_only=False) for tenant in ("ann", "bob")
+    )
+    with mine.connect() as db:
+        for statement in (
+            f'SELECT * FROM "{theirs.schema}".records',
+            f"INSERT INTO \"{theirs.schema}\".runs VALUES (9, 'x', 1, 1, '', '', '')",
+            "DROP TABLE runs",
+            "ALTER TABLE runs ADD more text",
+            "CREATE TABLE more (one int)",
+            "DELETE FROM records",
+            "TRUNCATE records",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                db.execute(statement.encode())
+        query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s"
+        assert db.execute(query, (theirs.schema,)).fetchone() == (0,)
+    ours = urls["ann"].replace(f"schema={mine.schema}", f"schema={theirs.schema}")
+    with pytest.raises(OperatorError, match="does not let this user"):
+        async with World.open(Config(home=tmp_path, project="p", storage=ours)):
+            pass
+    looking = urls["ann"].replace(f"{mine.schema}@", f"{mine.schema}_r@")
+    with Database.parse(looking, "power", read_only=False).connect() as db:
+        assert db.execute("SELECT count(*) FROM runs").fetchone() == (1,)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            db.execute("UPDATE runs SET epoch = 9")
+
+
+async def test_a_role_that_may_do_more_is_refused(
+    shell: Shell, postgres_server: PostgresServer
+) -> None:
+    _, url = place(postgres_server)
+    refused = await shell.run("init", "--world", url, "--role", "artificer")
+    assert refused.code == 3 and "may do more than work" in refused.err
+    reserved = await shell.run("init", "--world", url, "--role", "public")
+    assert reserved.code != 0 and "reserved" in reserved.err
+    assert not (shell.cwd / "artificer.toml").exists()
