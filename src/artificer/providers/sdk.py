@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -66,6 +66,28 @@ class Endpoint:
         return f"{self.vendor}_API_KEY" if own else ""
 
 
+async def _open_until_closed(client: Any) -> AsyncGenerator[Any]:
+    """Yield the client, and close it with the generator.
+
+    A loop closes its generators before it ends, as ``asyncio.run`` does, and one that nobody holds
+    any more. So the connections close in the loop that opened them: in another one they cannot.
+    """
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@dataclass(frozen=True)
+class OpenClient:
+    """An SDK client that stays open while this is held."""
+
+    client: Any
+    loop: asyncio.AbstractEventLoop
+    key: str
+    lifetime: AsyncGenerator[Any]
+
+
 class ClientOfLoop:
     """One SDK client per event loop, created when first needed.
 
@@ -74,22 +96,23 @@ class ClientOfLoop:
     """
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._key = ""
-        self._client: Any = None
+        self._current: OpenClient | None = None
 
-    def get(self, key: str, make: Callable[[str], Any]) -> Any:
-        """Return the running loop's client for this key."""
+    async def get(self, key: str, make: Callable[[str], Any]) -> OpenClient:
+        """Return the running loop's client for this key. Hold it until the request is done."""
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop or self._key != key:
-            self._client, self._loop, self._key = make(key), loop, key
-        return self._client
+        current = self._current
+        if current is None or current.loop is not loop or current.key != key:
+            lifetime = _open_until_closed(make(key))
+            current = OpenClient(await anext(lifetime), loop, key, lifetime)
+            self._current = current
+        return current
 
     async def aclose(self) -> None:
         """Close the client's connections. May be called more than once."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.close()
+        current, self._current = self._current, None
+        if current is not None and current.loop is asyncio.get_running_loop():
+            await current.lifetime.aclose()
 
 
 class SdkProvider(ABC, Generic[D]):
@@ -177,9 +200,9 @@ class SdkProvider(ABC, Generic[D]):
         key = self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
-        client = self._client.get(key, self._new_client)
+        open_client = await self._client.get(key, self._new_client)
         return await generate_with_attempts(
-            self._opening(client, payload),
+            self._opening(open_client, payload),
             lambda: self._reply_stream(payload),
             on_delta,
             self._limits,
@@ -202,7 +225,7 @@ class SdkProvider(ABC, Generic[D]):
     def _stream_class(self) -> type:
         """Return the SDK's class of a stream of objects."""
 
-    def _opening(self, client: Any, payload: Payload) -> OpenStream:
+    def _opening(self, open_client: OpenClient, payload: Payload) -> OpenStream:
         """Return a source of the events of one request.
 
         The client's ``post`` sends the body as it is and yields events as the server sent them.
@@ -215,7 +238,7 @@ class SdkProvider(ABC, Generic[D]):
             if payload.headers:
                 sent = {k: with_secrets(v, os.environ) for k, v in payload.headers.items()}
                 options["headers"] = sent
-            return await client.post(
+            return await open_client.client.post(
                 self.path,
                 cast_to=object,
                 body=payload.body,
