@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -96,6 +97,22 @@ class TestForms:
             text = (await client.get(f"/runs/{run.id}{path}")).text
             assert "<script>alert" not in text and "<img" not in text
 
+    async def test_a_tick_before_the_page_listens_is_told(
+        self, served: Studio, client: httpx.AsyncClient
+    ) -> None:
+        run = await delivered(served)
+        page = (await client.get(f"/runs/{run.id}")).text
+        (seen,) = re.findall(r'id="checklists"[^>]* data-seq="(\d+)"', page)
+        await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
+        url = f"/runs/{run.id}/checklists/changes?after={seen}"
+        async with client.stream("GET", url) as answer:
+            async for line in answer.aiter_lines():
+                if line == "event: changed":
+                    break
+        now = (await client.get(f"/runs/{run.id}/checklists")).text
+        assert int(re.findall(r'data-seq="(\d+)"', now)[0]) > int(seen)
+        assert forms(now)[0]["checked"] == "no"
+
 
 @pytest.mark.browser
 class TestInABrowser:
@@ -128,12 +145,56 @@ class TestInABrowser:
         assert (await served.world.archive.replay(run.id)).identical
         assert (await served.world.get(run.id)).state.turn == run.state.turn
 
+    async def test_a_press_is_not_lost_when_somebody_ticks_meanwhile(
+        self, served: Studio, tabs: list[Any]
+    ) -> None:
+        run = await delivered(served)
+        page = tabs[0]
+        await page.goto(f"{served.url}/runs/{run.id}")
+        await page.get_by_role("checkbox", name="Beta").focus()
+        await page.keyboard.down("Space")
+        async with page.expect_response("**/checklists"):
+            await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
+        await page.evaluate("new Promise((go) => setTimeout(go, 300))")  # to replace it, if it does
+        await page.keyboard.up("Space")
+        await expect(page.get_by_role("checkbox", name="Alpha", checked=True)).to_be_visible()
+        await expect(page.get_by_role("checkbox", name="Beta", checked=True)).to_be_focused()
+
+    async def test_a_late_answer_does_not_take_a_tick_back(
+        self, served: Studio, tabs: list[Any]
+    ) -> None:
+        run, held = await delivered(served), asyncio.Event()
+        page = tabs[0]
+        await page.goto(f"{served.url}/runs/{run.id}")
+        late: list[Any] = []
+
+        async def keep_first(route: Any) -> None:
+            """Let the first answer come only after the second tick."""
+            answer = await route.fetch()
+            if not late:
+                late.append(answer)
+                await held.wait()
+            await route.fulfill(response=answer)
+
+        await page.route("**/checklists", keep_first)
+        async with page.expect_request("**/checklists"):
+            await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
+        await page.get_by_role("checkbox", name="Beta").click()
+        async for _ in served.world.checklists.changes(run.id, 0):
+            if (await served.world.checklists.read(run.id))[0].items[1].checked:
+                break
+        await page.evaluate("new Promise((go) => setTimeout(go, 300))")  # for the newer answers
+        held.set()
+        for name in ("Alpha", "Beta"):
+            await expect(page.get_by_role("checkbox", name=name, checked=True)).to_be_visible()
+        await expect(page.get_by_text("2 of 2 done")).to_be_visible()
+
     async def test_a_stale_tab_is_told_and_changes_nothing(
         self, served: Studio, tabs: list[Any]
     ) -> None:
         run = await delivered(served)
         page = tabs[0]
-        await page.route("**/checklists/changes", lambda route: route.abort())
+        await page.route("**/checklists/changes?*", lambda route: route.abort())
         await page.goto(f"{served.url}/runs/{run.id}")
         await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
         await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from artificer.core.signals import Tick
 from artificer.core.state import RunState
 from artificer.core.ticks import Objection, objection
 from artificer.errors import ConflictError, Fenced, NotFoundError, OperatorError, OwnedError
-from artificer.events import ArtifactCreated, ItemTicked
+from artificer.events import ArtifactCreated, ItemTicked, RunEvent
 from artificer.runtime.snapshot import restore
 from artificer.runtime.ticks import checklist, checklists, record_ticks
 from artificer.wiring.engines import idle_engine
@@ -35,6 +35,12 @@ class Ticked(Struct, frozen=True):
     recorded: bool
 
 
+def last_change(events: Iterable[RunEvent]) -> int:
+    """Return the number of the last record that changed a checklist; 0 where none did."""
+    changes = [e.seq for e in events if isinstance(e, ItemTicked | ArtifactCreated)]
+    return max(changes, default=0)
+
+
 @dataclass(frozen=True)
 class Checklists:
     """The checklists of one world.
@@ -53,19 +59,18 @@ class Checklists:
         """Return the checklists of a state that was read, as they stood then."""
         return checklists(state, self._resources.storage.blobs)
 
-    async def changes(self, run_id: str) -> AsyncIterator[int]:
-        """Yield the number of each further record that changes a checklist, without an end.
+    async def changes(self, run_id: str, after: int) -> AsyncIterator[int]:
+        """Yield the number of the last record after each change of a checklist, without an end.
 
-        What another process records comes within a second. Raises TamperedError.
+        It begins with those after the record ``after``. What another process records comes within
+        a second. Raises TamperedError.
         """
-        reader = self._resources.reader(run_id)
+        reader = self._resources.reader(run_id, after)
         try:
-            async for _ in reader.recorded():
-                pass  # it is there already
             while True:
                 new = [event async for event in reader.happened()]
                 new += [event async for event in reader.recorded()]
-                if any(isinstance(event, ItemTicked | ArtifactCreated) for event in new):
+                if last_change(new):
                     yield reader.seq
                 await reader.changed(LOOK_S)
         finally:

@@ -1,6 +1,15 @@
 // Follows a run: text and artifacts as they form, and each part of the page again after a record.
 "use strict";
 
+const FRAMES = 300; // how long a page waits for somebody who holds a button down
+
+// Waits until nothing in an element is pressed: an element that is replaced meanwhile loses the click.
+const released = async (element) => {
+  for (let frame = 0; frame < FRAMES && element.querySelector(":active"); frame += 1) {
+    await new Promise(requestAnimationFrame);
+  }
+};
+
 {
 
 const root = document.getElementById("run");
@@ -122,6 +131,7 @@ const isEdited = (part) => [...part.querySelectorAll("textarea, input")].some((f
 
 const keyOf = (element) => {
   if (element.id) return `#${CSS.escape(element.id)}`;
+  if (element.dataset.item) return `[data-item="${CSS.escape(element.dataset.item)}"]`;
   const call = element.closest("[data-call]");
   if (call) return `[data-call="${CSS.escape(call.dataset.call)}"] summary`;
   const form = element.closest("form");
@@ -186,8 +196,10 @@ const follow = () => {
     try {
       const answer = await fetch(`/runs/${root.dataset.run}/body?seq=${latest}`);
       if (answer.ok) {
+        const text = await answer.text();
+        await released(root);
         const before = status();
-        swap(await answer.text());
+        swap(text);
         if (status() !== before) byId("said").textContent = `The run is now: ${status()}.`;
       }
     } catch {

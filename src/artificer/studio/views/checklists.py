@@ -11,17 +11,19 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from artificer.artifacts.ticked import TickedChecklist
 from artificer.errors import ConflictError, InvalidValueError
 from artificer.studio.context import Form, actor_of, context_of, posted, run_of
-from artificer.studio.live import EVENT_STREAM
+from artificer.studio.live import EVENT_STREAM, after_of, number_in
 from artificer.studio.pages import page
 from artificer.studio.views.run import values_of
+from artificer.wiring.checklists import last_change
 
 
 async def show(request: Request) -> Response:
     """Show the part of the run's page that holds its checklists."""
-    context, name = context_of(request), request.path_params["run"]
+    run = await run_of(request)
     values = {
-        "run": await context.world.get(name),
-        "checklists": await context.world.checklists.read(name),
+        "run": run,
+        "checklists": context_of(request).world.checklists.of(run.state),
+        "changed": last_change(run.events),
         "said": "",
     }
     return page(request, "checklists", values)
@@ -61,13 +63,14 @@ def _seen(name: str, form: Form) -> TickedChecklist:
 
 
 async def changes(request: Request) -> Response:
-    """Stream a word for each change of a checklist, also of a run that is over."""
+    """Stream a word for each change of a checklist after a record, also of a run that is over."""
     run = (await run_of(request)).id
     world = context_of(request).world
+    after = after_of(request, number_in(request.query_params.get("after", ""), 0))
 
     async def pieces() -> AsyncIterator[bytes]:
         yield b"retry: 2000\n\n"
-        async for seq in world.checklists.changes(run):
+        async for seq in world.checklists.changes(run, after):
             yield b"id: %d\nevent: changed\ndata: %d\n\n" % (seq, seq)
 
     return StreamingResponse(pieces(), media_type=EVENT_STREAM)

@@ -29,6 +29,7 @@ from artificer.studio.pages import page, rendered
 from artificer.studio.standing import used_of, waits_of
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised
+from artificer.wiring.checklists import last_change
 
 REPORT_POLICY = (
     "sandbox allow-popups allow-downloads;"
@@ -88,12 +89,14 @@ async def values_of(request: Request) -> dict[str, Any]:
     context = context_of(request)
     history = await history_of(request)
     run, state = history.run, history.run.state
-    story, here = transcript(run.events), context.executions.executes(run.id)
+    events = run.events
+    story, here = transcript(events), context.executions.executes(run.id)
     return {
         "run": run,
         "story": story,
         "decisions": await decisions_of(context.world, history),
-        "checklists": context.world.checklists.of(run.state),
+        "checklists": context.world.checklists.of(state),
+        "changed": last_change(events),
         "said": "",
         "downloads": downloads_of(run),
         "revisable": can_be_revised(state),
