@@ -57,6 +57,7 @@ class Maintenance:
             storage.blobs,
             storage.versions,
             storage.files,
+            storage.aging,
             repair=repair,
             progress=progress,
         )
@@ -93,7 +94,7 @@ class Maintenance:
             storage.journal,
             storage.blobs,
             storage.versions,
-            storage.files,
+            storage.aging,
             older_than_s=older_than_s,
             dry_run=dry_run,
             progress=progress,
@@ -120,13 +121,14 @@ class Maintenance:
                 lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
             )
         storage = self._resources.storage
-        journal, files = storage.journal, storage.files
+        journal, aging = storage.journal, storage.aging
         if not isinstance(journal, Prunable):
             raise OperatorError("This journal cannot be pruned.")
         lines = (await load(journal, storage.blobs, run_id)).lines
         epoch, records = await idle_engine(self._resources).record_pruning(run_id, by, reason)
-        if files is not None:  # a fork may be citing them at this moment
-            files.touch(digest for line in lines for digest in cited(line))
+        if aging is not None:  # a fork may be citing them at this moment
+            digests = {digest for line in lines for digest in cited(line)}
+            await asyncio.to_thread(aging.touch, digests)
         await journal.erase(run_id, epoch, records)
         storage.snapshots.drop(run_id)
         if storage.search_index is not None:

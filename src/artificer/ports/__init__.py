@@ -6,7 +6,14 @@ suite in ``artificer.testing`` that all of them pass. This is the public place t
 
 from artificer.ports.approver import Answer, Approver, Question
 from artificer.ports.attachment import Attachment, Audio, File, Image, Prompt
-from artificer.ports.blobs import AgingFiles, BlobFiles, BlobStore, HasFiles, Joined
+from artificer.ports.blobs import (
+    AgingBlobs,
+    BlobFiles,
+    BlobStore,
+    HasAging,
+    HasFiles,
+    Joined,
+)
 from artificer.ports.budget import (
     Amount,
     Budget,
@@ -148,8 +155,9 @@ __all__ = [
     "Settlement",
     "SpendingLimit",
     "BlobStore",
-    "AgingFiles",
+    "AgingBlobs",
     "BlobFiles",
+    "HasAging",
     "HasFiles",
     "Joined",
     "Versions",

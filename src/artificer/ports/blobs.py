@@ -36,27 +36,39 @@ class Joined(Protocol):
         """Whether a blob is one to be appended with the record that cites it."""
 
 
-class AgingFiles(Protocol):
-    """Files of blobs, which can be removed when nothing refers to them."""
+class AgingBlobs(Protocol):
+    """Blobs that were put apart from records, which can be removed when nothing refers to them."""
 
     def put_before(self, moment: float) -> Iterator[str]:
         """Yield the blobs that were put before a moment (seconds since 1970), and not again."""
 
-    def set_aside(self, digest: str, moment: float) -> Path | None:
-        """Move a blob away unless it was put after a moment; return where it is."""
+    def remove(self, digest: str, moment: float) -> bool:
+        """Remove a blob unless it was put after a moment; return whether that was done."""
 
     def touch(self, digests: Iterable[str]) -> None:
         """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
 
 
-class BlobFiles(AgingFiles, Protocol):
+class BlobFiles(AgingBlobs, Protocol):
     """The blobs of a world that are files, and what lies with them."""
+
+    def set_aside(self, digest: str, moment: float) -> Path | None:
+        """Move a blob away unless it was put after a moment; return where it is."""
 
     def leftovers(self) -> list[Path]:
         """Return temporary files that nobody writes any more."""
 
     def foreign(self) -> list[Path]:
         """Return files among the blobs that were not put there as blobs."""
+
+
+@runtime_checkable
+class HasAging(Protocol):
+    """A storage whose blobs can be collected, those that are not kept with records."""
+
+    @property
+    def aging(self) -> AgingBlobs:
+        """The blobs that were put apart from records."""
 
 
 @runtime_checkable

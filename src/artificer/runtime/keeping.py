@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from artificer.errors import ArtificerError
-from artificer.ports import BlobFiles, BlobStore, Journal, Versions
+from artificer.ports import AgingBlobs, BlobFiles, BlobStore, Journal, Versions
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.reach import reachable
 from artificer.runtime.verify import Verification, verify
@@ -77,7 +77,7 @@ async def collect(
     journal: Journal,
     blobs: BlobStore,
     versions: Versions,
-    files: BlobFiles | None,
+    aging: AgingBlobs | None,
     *,
     older_than_s: float = GRACE_S,
     dry_run: bool = False,
@@ -85,16 +85,16 @@ async def collect(
 ) -> Sweep:
     """Remove the blobs that nothing refers to. Runs may go on meanwhile.
 
-    Files go only when they were not put for ``older_than_s``; blobs in the journal only in a
-    moment in which no record has come since they were found.
+    Blobs that were put apart from records go only when they were not put for ``older_than_s``;
+    those in the journal only in a moment in which no record has come since they were found.
 
     Raises:
         TamperedError: something cannot be read: what it refers to is not known.
     """
     moment = time.time() - older_than_s
     old = set[str]()
-    if files is not None:
-        old.update(await asyncio.to_thread(lambda: list(files.put_before(moment))))
+    if aging is not None:
+        old.update(await asyncio.to_thread(lambda: list(aging.put_before(moment))))
     sweep = Sweep()
     for _ in range(ATTEMPTS):
         position = await journal.position() if isinstance(journal, Prunable) else 0
@@ -102,20 +102,37 @@ async def collect(
         sweep.kept = len(reached)
         if not isinstance(journal, Prunable):
             break
-        loose = sorted(set(journal.small.digests()) - reached)
-        sizes = [len(journal.small.find(digest) or b"") for digest in loose]
+        loose, sizes = await asyncio.to_thread(_loose, journal.small, reached)
         if not loose or dry_run or await journal.forget(loose, position):
             sweep.small, sweep.bytes = len(loose), sum(sizes)
             break
-    for digest in sorted(old - reached):
+    if aging is not None:
+        await asyncio.to_thread(
+            _remove, sweep, blobs, aging, sorted(old - reached), moment, dry_run
+        )
+    return sweep
+
+
+def _loose(small: Inside, reached: set[str]) -> tuple[list[str], list[int]]:
+    """Return the blobs in the journal that nothing refers to, and their sizes."""
+    loose = sorted(set(small.digests()) - reached)
+    return loose, [len(small.find(digest) or b"") for digest in loose]
+
+
+def _remove(
+    sweep: Sweep,
+    blobs: BlobStore,
+    aging: AgingBlobs,
+    digests: Iterable[str],
+    moment: float,
+    dry_run: bool,
+) -> None:
+    """Remove blobs that were put before a moment, and count them."""
+    for digest in digests:
         size = len(_bytes(blobs, digest))
-        aside = None if dry_run or files is None else files.set_aside(digest, moment)
-        if dry_run or aside is not None:
+        if dry_run or aging.remove(digest, moment):
             sweep.files += 1
             sweep.bytes += size
-        if aside is not None:
-            aside.unlink(missing_ok=True)
-    return sweep
 
 
 def _bytes(blobs: BlobStore, digest: str) -> bytes:
@@ -149,6 +166,7 @@ async def check_world(
     blobs: BlobStore,
     versions: Versions,
     files: BlobFiles | None,
+    aging: AgingBlobs | None,
     *,
     repair: bool = False,
     progress: ReportProgress = unreported,
@@ -160,17 +178,19 @@ async def check_world(
     """
     repaired = await journal.rebuild() if repair and isinstance(journal, Rebuildable) else []
     check = StorageCheck(await verify(journal, blobs, progress=progress), repaired=repaired)
+    if aging is None:
+        return check
+    moment = time.time() - GRACE_S
+    old = set(await asyncio.to_thread(lambda: [*aging.put_before(moment)]))
+    try:
+        check.orphans = sorted(old - await reachable(journal, blobs, versions, progress))
+    except ArtificerError as error:
+        check.verification.problems.append(f"Orphans cannot be told: {error.message}")
     if files is None:
         return check
     leftovers = await asyncio.to_thread(files.leftovers)
     check.leftovers = [str(path) for path in leftovers]
     check.foreign = [str(path) for path in await asyncio.to_thread(files.foreign)]
-    moment = time.time() - GRACE_S
-    old = set(await asyncio.to_thread(lambda: [*files.put_before(moment)]))
-    try:
-        check.orphans = sorted(old - await reachable(journal, blobs, versions, progress))
-    except ArtificerError as error:
-        check.verification.problems.append(f"Orphans cannot be told: {error.message}")
     if repair:
         for path in leftovers:
             path.unlink(missing_ok=True)

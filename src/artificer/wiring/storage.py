@@ -10,10 +10,12 @@ from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
 from artificer.ports import (
+    AgingBlobs,
     BlobFiles,
     BlobStore,
     Budget,
     Clock,
+    HasAging,
     HasFiles,
     HasRunIndex,
     Indexed,
@@ -65,6 +67,12 @@ class OpenStorage:
         """The blobs that are files; None where none are."""
         storage: object = self.storage
         return storage.files if isinstance(storage, HasFiles) else None
+
+    @property
+    def aging(self) -> AgingBlobs | None:
+        """The blobs that were put apart from records; None where none are collected."""
+        storage: object = self.storage
+        return storage.aging if isinstance(storage, HasAging) else None
 
     @property
     def budget(self) -> Budget:

@@ -37,18 +37,19 @@ def add_role(config: Config, role: str, rights: RoleRights) -> bool:
 
 
 def check_objects(config: Config) -> str:
-    """Return the URL of the store of large blobs, once it has taken one; empty for none.
+    """Return the URL of the store of large blobs, once it has taken an object; empty for none.
 
     Raises:
         ConfigError: its URL cannot be used.
         OperatorError: it cannot be reached, or refuses.
     """
     database = _database(config)
+    from artificer.storage.postgres.connection import Server
     from artificer.storage.postgres.storage import large_blobs
 
-    store = large_blobs(database)
+    store = large_blobs(database, Server(database))
     if store is not None:
-        store.put(b"An object of Artificer, put to see whether that is possible.\n")
+        store.claim(database.name)
     return database.blobs
 
 

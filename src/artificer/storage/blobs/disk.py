@@ -161,6 +161,13 @@ class DiskStore:
                 return None
         return aside
 
+    def remove(self, digest: str, moment: float) -> bool:
+        """Remove a blob, unless it was put after a moment; return whether that was done."""
+        aside = self.set_aside(digest, moment)
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+        return aside is not None
+
     def touch(self, digests: Iterable[str]) -> None:
         """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
         for digest in digests:

@@ -6,8 +6,9 @@ An object is put only when it is not there, and never changed; its name is its d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,28 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import from_url
 
-from artificer.errors import ConfigError, OperatorError, TamperedError
+from artificer.errors import ConfigError, NotFoundError, OperatorError, TamperedError
 from artificer.storage.blobs.names import hex_of, not_found
 from artificer.values.canon import digest_of
 
 if TYPE_CHECKING:
     from obstore.store import RetryConfig
 
+ObjectLock = Callable[[str], AbstractContextManager[None]]
+"""Makes the lock of an object, by its digest."""
+
 _PREFIX = "sha256"
 
+RENEWED_S = 600
+"""Seconds after which an object that is put again is written again: its age is that of its use."""
+
+_CLAIM = "artificer-world"
+
 _RETRIES: RetryConfig = {"max_retries": 10, "retry_timeout": timedelta(seconds=30)}
+
+
+def _unlocked(_: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class ObjectStore:
@@ -32,11 +45,13 @@ class ObjectStore:
 
     What else the connection needs (keys, the endpoint, the region) is read from the environment as
     Amazon's own tools do: ``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``, ``AWS_REGION`` and others.
+    ``lock`` keeps those apart, in all processes, who remove an object and who want it again.
     """
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, *, read_only: bool = False, lock: ObjectLock = _unlocked) -> None:
         self._url = url
         self._read_only = read_only
+        self._lock = lock
         try:
             self._store = from_url(url, retry_config=_RETRIES)
         except (BaseError, ValueError) as error:
@@ -48,15 +63,21 @@ class ObjectStore:
         Raises:
             OperatorError: the store cannot be reached, or refuses; nothing was stored.
         """
-        if self._read_only:
-            raise OperatorError(
-                f"The blobs at {self._url} are open for reading only; nothing was written.",
-                hint="Open the world as a World to write to it.",
-            )
+        self._must_write()
         digest = digest_of(data)
-        with self._designed_errors(), suppress(AlreadyExistsError):
-            obstore.put(self._store, _key(digest), data, mode="create", use_multipart=False)
+        with self._designed_errors():
+            try:
+                obstore.put(self._store, _key(digest), data, mode="create", use_multipart=False)
+            except AlreadyExistsError:
+                self._renew(digest, data)
         return digest
+
+    def _renew(self, digest: str, data: bytes) -> None:
+        """Make an object one that was put now, unless it was put a moment ago."""
+        with self._lock(digest):
+            modified = self._modified(digest)
+            if modified is None or modified < time.time() - RENEWED_S:
+                obstore.put(self._store, _key(digest), data, use_multipart=False)
 
     def get(self, digest: str) -> bytes:
         """Return the bytes.
@@ -93,12 +114,72 @@ class ObjectStore:
 
     def digests(self) -> Iterator[str]:
         """Every stored digest, in no particular order; other objects are passed over."""
+        for digest, _ in self._listed():
+            yield digest
+
+    def put_before(self, moment: float) -> Iterator[str]:
+        """The blobs that were put before a moment (seconds since 1970), and not again since."""
+        for digest, modified in self._listed():
+            if modified < moment:
+                yield digest
+
+    def remove(self, digest: str, moment: float) -> bool:
+        """Remove a blob, unless it was put after a moment; return whether that was done."""
+        self._must_write()
+        with self._lock(digest), self._designed_errors():
+            modified = self._modified(digest)
+            if modified is None or modified >= moment:
+                return False
+            obstore.delete(self._store, _key(digest))
+            return True
+
+    def touch(self, digests: Iterable[str]) -> None:
+        """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
+        self._must_write()
+        for digest in digests:
+            with suppress(NotFoundError), self._designed_errors():
+                self._renew(digest, self.get(digest))
+
+    def claim(self, name: str) -> None:
+        """Make this the place of a new world's blobs: another one's would be collected as nobody's.
+
+        Raises:
+            ConfigError: it is that of another world.
+            OperatorError: the store cannot be reached, or refuses.
+        """
+        self._must_write()
+        with self._designed_errors():
+            try:
+                obstore.put(self._store, _CLAIM, name.encode(), mode="create")
+            except AlreadyExistsError:
+                found = bytes(obstore.get(self._store, _CLAIM).bytes()).decode(errors="replace")
+                if found != name:
+                    raise ConfigError(
+                        f"The blobs at {self._url} are those of another world.",
+                        hint="Name a folder of its own: …&blobs=s3://bucket/NAME",
+                    ) from None
+
+    def _must_write(self) -> None:
+        if self._read_only:
+            raise OperatorError(
+                f"The blobs at {self._url} are open for reading only; nothing was written.",
+                hint="Open the world as a World to write to it.",
+            )
+
+    def _modified(self, digest: str) -> float | None:
+        """When an object was put, or None when it is not there."""
+        try:
+            return obstore.head(self._store, _key(digest))["last_modified"].timestamp()
+        except FileNotFoundError:
+            return None
+
+    def _listed(self) -> Iterator[tuple[str, float]]:
         with self._designed_errors():
             for page in obstore.list(self._store, _PREFIX):
                 for found in page:
                     match = re.fullmatch(f"{_PREFIX}/([0-9a-f]{{64}})", found["path"])
                     if match is not None:
-                        yield f"sha256:{match[1]}"
+                        yield f"sha256:{match[1]}", found["last_modified"].timestamp()
 
     @contextmanager
     def _designed_errors(self) -> Iterator[None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -74,6 +75,13 @@ class Database(Struct, frozen=True):
                 hint="Name another one, of at most 63 bytes: postgresql://…?schema=NAME",
             )
         return database
+
+    @property
+    def name(self) -> str:
+        """Which database and schema it is, without who asks."""
+        parts = psycopg.conninfo.conninfo_to_dict(self.conninfo)
+        where = [str(parts.get(key) or "") for key in ("host", "hostaddr", "port", "dbname")]
+        return " ".join((*where, self.schema))
 
     def connect(self) -> Connection:
         """Open a connection of its own."""
@@ -179,9 +187,15 @@ class Server:
         """Return a query's result, in the thread that calls. For threads; see ``ask``."""
         if self._closed:
             raise AuthorError("The world's storage is closed.")
+        with self.connection() as db:
+            return query(db)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection to the thread that calls. Raises OperatorError."""
         try:
             with self._pool.connection() as db:
-                return query(db)
+                yield db
         except FAULTS as error:
             raise designed(error) from error
 

@@ -21,6 +21,7 @@ from artificer.storage.audit import Tip
 from artificer.storage.chain import check_name, verify_link
 from artificer.storage.notes import RunImported
 from artificer.storage.postgres import budget
+from artificer.storage.postgres.blobs import CommittedBlobs
 from artificer.storage.postgres.chaining import catch_up, end_of
 from artificer.storage.postgres.checking import audit, rebuild
 from artificer.storage.postgres.connection import Server
@@ -35,6 +36,8 @@ class PostgresJournal:
     def __init__(self, writer: PostgresWriter, server: Server) -> None:
         self._writer = writer
         self._server = server
+        self.small = CommittedBlobs(server)
+        """The blobs that were committed with records."""
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         """Become the run's one writer: a new epoch, higher than any before.

@@ -16,6 +16,8 @@ class Lock(IntEnum):
     """The numbers of new runs, which have no gaps."""
     NOTES = 3
     """The notes, and so the tables that follow from them: each continues the one before."""
+    OBJECT = 4
+    """An object of the store of large blobs, while it is removed or found to be wanted."""
 
 
 def hold(db: Connection, lock: Lock, schema: str) -> None:

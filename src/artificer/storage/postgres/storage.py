@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
 from artificer.errors import MissingExtraError
-from artificer.ports import BlobStore, StoragePlace
+from artificer.ports import AgingBlobs, StoragePlace
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
 from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
 from artificer.storage.postgres.journal import PostgresJournal
+from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.signals import PostgresSignals
 from artificer.storage.postgres.snapshots import PostgresSnapshots
-from artificer.storage.postgres.tables import is_made, make
+from artificer.storage.postgres.tables import complete, is_made, make
 from artificer.storage.postgres.versions import PostgresVersions
 from artificer.storage.postgres.writer import PostgresWriter
 from artificer.storage.sqlite.run_index import SqliteRunIndex
 from artificer.storage.sqlite.search_index import SqliteSearchIndex
 from artificer.storage.wall_time import wall_time
+
+if TYPE_CHECKING:
+    from artificer.storage.blobs.objects import ObjectStore
 
 SEARCH, RUNS = "search.db", "runs.db"
 
@@ -45,7 +54,10 @@ class PostgresStorage:
         self.snapshots = PostgresSnapshots(self._server)
         """Kept states of runs."""
         small = PostgresBlobs(self._server)
-        self.blobs = JoinedStore(small, large_blobs(database) or small)
+        self._objects = large_blobs(database, self._server)
+        self.aging: AgingBlobs = self._objects or small
+        """The blobs that were put apart from records."""
+        self.blobs = JoinedStore(small, self._objects or small)
         """All blobs."""
         reading = place.read_only and not place.indexing
         self.search_index = SqliteSearchIndex(place.folder / SEARCH, read_only=reading)
@@ -63,7 +75,11 @@ class PostgresStorage:
             with database.connect() as db:
                 made = is_made(db, database.schema)
                 if not made and not database.read_only:
+                    if self._objects is not None:
+                        self._objects.claim(database.name)
                     make(db, database.schema)
+                if not database.read_only:
+                    complete(db, database.schema)
         except FAULTS as error:
             raise designed(error) from error
         if made or not database.read_only:
@@ -80,8 +96,10 @@ class PostgresStorage:
         await self._server.aclose()
 
 
-def large_blobs(database: Database) -> BlobStore | None:
+def large_blobs(database: Database, server: Server) -> ObjectStore | None:
     """The store of the blobs that do not lie with their records; None when all do.
+
+    Who removes an object and who wants it again are kept apart by a lock in the database.
 
     Raises:
         ConfigError: its URL cannot be used.
@@ -92,4 +110,13 @@ def large_blobs(database: Database) -> BlobStore | None:
         from artificer.storage.blobs.objects import ObjectStore
     except ImportError as error:
         raise MissingExtraError("s3", needed_for="A world with blobs in an object store") from error
-    return ObjectStore(database.blobs, read_only=database.read_only)
+    lock = partial(locked, server)
+    return ObjectStore(database.blobs, read_only=database.read_only, lock=lock)
+
+
+@contextmanager
+def locked(server: Server, digest: str) -> Iterator[None]:
+    """Hold the lock of an object."""
+    with server.connection() as db, db.transaction():
+        hold(db, Lock.OBJECT, digest)
+        yield

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import LiteralString
 
-from psycopg import Connection, sql
+from psycopg import Connection, errors, sql
 
-from artificer.errors import ConfigError, TamperedError
+from artificer.errors import ConfigError, OperatorError, TamperedError
 from artificer.storage.chain import FORMAT, genesis
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.values.release import RELEASE
@@ -35,7 +35,7 @@ TABLES: tuple[LiteralString, ...] = (
     "CREATE TABLE tip (one integer PRIMARY KEY CHECK (one = 1), position bigint NOT NULL, "
     "world text NOT NULL, xid xid8 NOT NULL, entry bigint NOT NULL)",
     # Blobs committed with the record that cites them, and, without other storage, all others.
-    "CREATE TABLE blobs (digest text PRIMARY KEY, data bytea NOT NULL)",
+    "CREATE TABLE blobs (digest text PRIMARY KEY, data bytea NOT NULL, put timestamptz)",
     "CREATE TABLE signals (position bigint PRIMARY KEY, run text NOT NULL, n bigint NOT NULL, "
     "body bytea NOT NULL, UNIQUE (run, n))",
     # What requests of an account have cost (row 0), and may cost until they are settled or expire.
@@ -50,6 +50,12 @@ TABLES: tuple[LiteralString, ...] = (
 )
 
 
+ADDED: tuple[tuple[str, str, LiteralString], ...] = (
+    ("blobs", "put", "ALTER TABLE blobs ADD COLUMN IF NOT EXISTS put timestamptz"),
+)
+"""Columns that worlds of older releases do not have: table, column, and what adds it."""
+
+
 def is_made(db: Connection, schema: str) -> bool:
     """Whether a schema holds a world, or anything else.
 
@@ -57,13 +63,7 @@ def is_made(db: Connection, schema: str) -> bool:
         ConfigError: it holds something else, or a world of a newer format.
         TamperedError: the world does not name its format.
     """
-    names = {
-        name
-        for (name,) in db.execute(
-            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = %s",
-            (schema,),
-        )
-    }
+    names = {table for table, _ in _columns(db, schema)}
     if not names:
         return False
     if "meta" not in names or "records" not in names:
@@ -88,6 +88,38 @@ def make(db: Connection, schema: str) -> None:
             "INSERT INTO meta VALUES ('format', %s), ('release', %s)", (str(FORMAT), RELEASE)
         )
         db.execute("INSERT INTO tip VALUES (1, 0, %s, '0', 0)", (genesis(FORMAT, RELEASE),))
+
+
+def complete(db: Connection, schema: str) -> None:
+    """Add what a world of an older release does not have.
+
+    Raises:
+        OperatorError: this user may not; the world's owner may.
+    """
+    found = _columns(db, schema)
+    missing = [add for table, column, add in ADDED if (table, column) not in found]
+    if not missing:
+        return
+    try:
+        with db.transaction():
+            hold(db, Lock.TABLES, schema)
+            for statement in missing:
+                db.execute(statement)
+    except errors.InsufficientPrivilege as error:
+        raise OperatorError(
+            f"The world in the schema {schema!r} was made by an older release, and this user may "
+            "not change its tables.",
+            hint="As its owner: artificer init --world URL, with --role for each of its workers.",
+        ) from error
+
+
+def _columns(db: Connection, schema: str) -> set[tuple[str, str]]:
+    """The columns of all tables that this user can use."""
+    query = (
+        "SELECT table_name::text, column_name::text FROM information_schema.columns "
+        "WHERE table_schema = %s"
+    )
+    return {*db.execute(query, (schema,)).fetchall()}
 
 
 def _check_format(db: Connection, schema: str) -> None:

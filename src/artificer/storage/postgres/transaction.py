@@ -93,7 +93,8 @@ class PostgresTransaction:
             )
         if blobs:
             self.db.cursor().executemany(
-                "INSERT INTO blobs VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                "INSERT INTO blobs (digest, data) VALUES (%s, %s) ON CONFLICT (digest) DO UPDATE "
+                "SET put = NULL WHERE blobs.put IS NOT NULL",  # it is a record's own from now on
                 sorted((digest_of(blob), blob) for blob in blobs),
             )
 
@@ -152,7 +153,9 @@ class PostgresTransaction:
         end = extend(self.db)
         if end.tip.position != at or waiting(self.db, end, limit=1):
             return False
-        self.db.execute("DELETE FROM blobs WHERE digest = ANY(%s)", (list(digests),))
+        self.db.execute(
+            "DELETE FROM blobs WHERE digest = ANY(%s) AND put IS NULL", (list(digests),)
+        )
         return True
 
     def _locked(self, run: str) -> Any:

@@ -75,6 +75,11 @@ class SqliteStorage:
         return self._blobs
 
     @property
+    def aging(self) -> DiskStore:
+        """The blobs that were put apart from records: those that are files."""
+        return self.files
+
+    @property
     def signals(self) -> SqliteSignals:
         """The signals to runs."""
         return self._journal.signals
