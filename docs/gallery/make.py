@@ -56,7 +56,7 @@ def pictures() -> None:
                 page.close()
                 with Image.open(shot) as image:
                     top = image.crop((0, 0, image.width, min(image.height, 2 * width + 900)))
-                    small = top.convert("P", palette=Image.Palette.ADAPTIVE, colors=64)
+                    small = top.convert("P", palette=Image.Palette.ADAPTIVE, colors=256)
                     small.save(HERE / f"rich-{width}-{theme}.png", optimize=True)
         browser.close()
 

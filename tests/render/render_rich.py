@@ -28,7 +28,7 @@ CHARTS: list[Call] = [
         "create_line_chart",
         {
             "id": "gaps",
-            "title": "Latency of three regions, with a day that was not measured",
+            "title": "Latency of two regions, with weeks that were not measured",
             "labels": WEEKS,
             "unit": "ms",
             "value_title": "Median latency",
