@@ -11,7 +11,7 @@ from cli_kit import Shell
 from strict_server import Calls, Fails, Says, StrictServer, Turn
 
 from artificer import cli, prices
-from artificer.cli.setup.init import TEMPLATE
+from artificer.cli.setup.settings_file import TEMPLATE
 from artificer.config import load_config
 from artificer.files import packaged
 from artificer.wiring.provider_findings import SUGGESTED

@@ -1,5 +1,4 @@
-"""What nothing refers to goes from a world in PostgreSQL and from its object store, and nothing
-else does."""
+"""Collecting in PostgreSQL and its object store: what nothing refers to goes, nothing else does."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import click
 
 from artificer.cli.commands.setup import InitOptions
 from artificer.cli.settings import Settings
-from artificer.cli.setup.init import write
+from artificer.cli.setup.settings_file import write
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.config import FILE_NAME, Config, load_config
