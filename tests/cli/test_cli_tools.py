@@ -80,6 +80,15 @@ async def test_check_tells_faults_and_warnings(shell: Shell) -> None:
     assert "warning: tools/echo.clad.toml:4: tool.verzion" in lenient.err
 
 
+async def test_a_folder_without_definitions_and_a_missing_program_are_told(shell: Shell) -> None:
+    (shell.cwd / "empty").mkdir()
+    empty = await shell.run("tools", "check", "empty")
+    assert (empty.code, empty.out) == (Exit.OK, "empty: 0 tools\n")
+    assert empty.err == "warning: empty: no file in it ends in .clad.toml\n"
+    missing = await shell.run("tools", "new", "no-such-program")
+    assert "hint: Install it, or give its path." in missing.err
+
+
 async def test_list_show_and_schema(shell: Shell) -> None:
     write(shell)
     listed = await shell.run("tools", "list", "tools")

@@ -35,6 +35,8 @@ def check(settings: Settings, options: CheckToolsOptions) -> Exit:
             bad += 1
             out(error.message, "bad")
             continue
+        if not tools:
+            note(f"warning: {folder}: no file in it ends in .clad.toml")
         for tool in tools:
             warnings = (*tool.manifest.warnings, *_doubts(tool))
             for warning in warnings:

@@ -86,7 +86,10 @@ async def _help_of(program: str, subcommands: tuple[str, ...]) -> str:
             seconds=20,
         )
     except OSError as error:
-        raise NotFoundError(f"{program} could not be started: {error.strerror}.") from error
+        raise NotFoundError(
+            f"{program} could not be started: {error.strerror}.",
+            hint="Install it, or give its path.",
+        ) from error
     return f"{finished.stdout.text}\n{finished.stderr.text}"
 
 
