@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 from artificer.backends.browser.executor import BrowserExecutor
+from artificer.backends.receipts import Now
 from artificer.contracts.schema import compile_schema
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
+from artificer.ports.clock import wall_time
 from artificer.storage.blobs.memory import MemoryStore
 from needs import needs
 
@@ -36,12 +38,13 @@ class Web:
         head: str = HEAD,
         commands: str = COMMANDS,
         live: str = "",
+        now: Now = wall_time,
     ) -> None:
         browser = "startup_timeout_seconds = 60\n" + browser
         text = f"{head}[browser]\n{browser}\n{scope}{commands}"
         self.blobs = MemoryStore()
         manifest = parse_manifest(text, "w.clad.toml")
-        self.executor = BrowserExecutor([manifest], blobs=self.blobs, live=live)
+        self.executor = BrowserExecutor([manifest], blobs=self.blobs, live=live, now=now)
         self.tools = {tool.name: tool for tool in self.executor.tools}
         self.receipts: list[Receipt] = []
 

@@ -17,9 +17,9 @@ from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities, Grant, Host
 from artificer.contracts.definition import ToolDefinition
 from artificer.ports import Call, Executor, Receipt
-from artificer.testing.executor_suite import CallOf, EndlessCallSuite, ExecutorSuite
-from artificer.testing.rig import HandMade
-from artificer.wiring.resources import WorldResources
+from artificer.testing.executor_suite import CallOf, EndlessCallSuite, ExecutorSuite, call_of
+from artificer.testing.rig import HandMade, SteppingClock
+from artificer.wiring.resources import CheckedParts, WorldResources
 from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import build_tools
 from suite_faults import faults
@@ -76,7 +76,9 @@ async def executors(tmp_path: Path) -> AsyncIterator[dict[str, Executor]]:
     files.mkdir()
     (tools / "python.clad.toml").write_text(MANIFEST)
     (files / "a.txt").write_text("one\n")
-    world = WorldResources(Config(home=tmp_path), memory_storage())
+    world = WorldResources(
+        Config(home=tmp_path), memory_storage(), CheckedParts.of(clock=SteppingClock())
+    )
     box = build_tools(
         [tools, reading, in_a_thread, endless_reading, endless_process],
         kind="chat",
@@ -142,6 +144,15 @@ def hand_made() -> HandMade:
     made = HandMade()
     made.add("look_up", look_up)
     return made
+
+
+@pytest.mark.req("world-clock")
+async def test_the_evidence_of_a_world_has_the_time_of_its_clock(
+    executors: dict[str, Executor],
+) -> None:
+    executor = executors["python"]
+    receipt = await executor.execute(call_of(executor, ("python", {"code": "print(1)"})))
+    assert json.loads(receipt.evidence or "")["timestamp"].startswith("2023-11-14T22:13:20.")
 
 
 class TestHandMade(ExecutorSuite):

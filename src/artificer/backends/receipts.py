@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from artificer.values.blocks import CallStatus
 
+Now = Callable[[], int]
+"""The clock of a world: milliseconds since 1970-01-01 UTC."""
+
 
 @dataclass(frozen=True)
 class Began:
-    """When a call began: for people, RFC 3339 in UTC, and for its duration."""
+    """When a call began, by the clock of its world."""
 
-    timestamp: str
-    _ticks: float
+    _at: int
+    _now: Now
 
     @classmethod
-    def now(cls) -> Began:
+    def at(cls, now: Now) -> Began:
         """This moment."""
-        return cls(datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic())
+        return cls(now(), now)
+
+    @property
+    def timestamp(self) -> str:
+        """The moment for people: RFC 3339 in UTC."""
+        return timestamp_of(self._at)
 
     @property
     def duration_ms(self) -> int:
         """The milliseconds that have passed since."""
-        return round((time.monotonic() - self._ticks) * 1000)
+        return max(0, self._now() - self._at)
+
+
+def timestamp_of(moment: int) -> str:
+    """Return a moment, in milliseconds since 1970-01-01 UTC, as evidence says it: RFC 3339."""
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def status_of(outcome: str) -> CallStatus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Protocol
 
 
@@ -13,3 +14,8 @@ class Clock(Protocol):
 
     def new_run_id(self) -> str:
         """A fresh run id: sortable by time, ``[a-z0-9-]``."""
+
+
+def wall_time() -> int:
+    """Return milliseconds since 1970-01-01 UTC, where a caller gave no clock."""
+    return time.time_ns() // 1_000_000

@@ -116,8 +116,9 @@ async def tools_of_child(world: WorldResources, run: str, spec: RunSpec) -> list
     rules = next((rules for rules in STEP_RULES.values() if rules.kind == spec.kind), None)
     means: frozenset[Means] = rules.means if rules else frozenset({"read"})  # a judge's
     place = Workplace(worktree.path, project, means)
-    output, grants = world.clean_blobs, grants_of_build(config)
-    return list(executors_of(delivers, place, storage.blobs, output, storage.evidence, grants))
+    output, grants, now = world.clean_blobs, grants_of_build(config), world.clock.now
+    found = executors_of(delivers, place, storage.blobs, output, storage.evidence, grants, now)
+    return list(found)
 
 
 def _project_file(folder: Path) -> Path:

@@ -56,7 +56,9 @@ class ConfiguredServers:
                 with suppress(OperatorError):  # a run, which must own something, will say why not
                     lock = self._world.storage.locks.owner.servers
             configured = load("artificer.backends.mcp.configured:configured")
-            self._servers = configured(servers, lock, self._world.clean_blobs)
+            self._servers = configured(
+                servers, lock, self._world.clean_blobs, self._world.clock.now
+            )
         return self._servers
 
 

@@ -10,6 +10,8 @@ from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.browser.spec.scope import host_refusal, place_in
 from artificer.backends.browser.visit import Site, Visit
 from artificer.backends.context import ExecutorContext
+from artificer.backends.deadline import Deadline
+from artificer.backends.receipts import Now
 from artificer.backends.refusal import refuse
 from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.arguments.bind import bind
@@ -18,6 +20,7 @@ from artificer.contracts.definition import toolset as toolset_of
 from artificer.errors import BugError, ConfigError
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt
+from artificer.ports.clock import wall_time
 from artificer.values.base import JsonValue, Problem
 
 
@@ -28,13 +31,19 @@ class BrowserExecutor:
     """
 
     def __init__(
-        self, manifests: Sequence[Manifest[BrowserKeys]], *, blobs: BlobStore, live: str = ""
+        self,
+        manifests: Sequence[Manifest[BrowserKeys]],
+        *,
+        blobs: BlobStore,
+        live: str = "",
+        now: Now = wall_time,
     ) -> None:
         """``live`` is where the operator's running browser is found, if tools may have a page in
-        it. Raises ConfigError when one wants that and may not, and ToolDefinitionError when two
-        share a name.
+        it, ``now`` the time of the evidence. Raises ConfigError when one wants that and may not,
+        and ToolDefinitionError when two share a name.
         """
         self._blobs = blobs
+        self._now = now
         self._commands: dict[str, tuple[Site, BrowserCommand]] = {}
         found: list[ToolDefinition] = []
         for manifest in manifests:
@@ -52,6 +61,7 @@ class BrowserExecutor:
 
     async def execute(self, call: Call) -> Receipt:
         """Perform one action within the call's time, after those that were called before it."""
+        deadline = Deadline(call)
         found = self._commands.get(call.definition.name)
         if found is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
@@ -60,7 +70,7 @@ class BrowserExecutor:
         problems = bound.problems or _out_of_scope(site.keys, bound.values)
         if problems:
             return refuse(call.definition.name, problems)
-        return await self._visit(call.run, site).perform(command, bound.values)
+        return await self._visit(call.run, site).perform(command, bound.values, deadline)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
         """Continue the counts of a run whose former process, and its browsers, are gone."""
@@ -76,7 +86,7 @@ class BrowserExecutor:
         key = (run, site.tool.name)
         if key not in self._visits:
             tenure = UsageLimiter("browser", "without a page", site.keys)
-            self._visits[key] = Visit(site, self._blobs, tenure)
+            self._visits[key] = Visit(site, self._blobs, tenure, self._now)
         return self._visits[key]
 
 
@@ -85,7 +95,8 @@ def executors(
 ) -> Iterable[Executor]:
     """Return one executor for the browsers of a folder."""
     manifests = [file.manifest for file in files]
-    yield BrowserExecutor(manifests, blobs=context.clean_blobs, live=context.settings.live)
+    live, blobs = context.settings.live, context.clean_blobs
+    yield BrowserExecutor(manifests, blobs=blobs, live=live, now=context.now)
 
 
 def _site(manifest: Manifest[BrowserKeys], live: str) -> Site:

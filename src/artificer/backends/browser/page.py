@@ -22,6 +22,9 @@ T = TypeVar("T")
 CLOSE_SECONDS = 3.0
 """Seconds that a browser gets to close."""
 
+DRIVER_SECONDS = 20.0
+"""Seconds in which the browser's driver has started, on any machine: only then it can be ended."""
+
 ELEMENT_MS = 5_000
 """Milliseconds in which an element must be there, and ready for the action."""
 
@@ -46,7 +49,7 @@ class BrowserPage:
         self._seconds = seconds
         self._live = live
         self._proxy = ScopeProxy(keys.scope)
-        self._playwright: Playwright | None = None
+        self._driver: asyncio.Task[Playwright] | None = None
         self._browser: Browser | None = None
         self._page: Page | None = None
         self._may_submit = False
@@ -60,13 +63,14 @@ class BrowserPage:
             from playwright.async_api import Error, async_playwright
         except ImportError as error:
             raise MissingExtraError("browser", needed_for="Browsing") from error
-        self._playwright = await async_playwright().start()
+        self._driver = asyncio.ensure_future(async_playwright().start())
+        playwright = await asyncio.shield(self._driver)  # cut short, it would leave a process
         proxy = await self._proxy.start()
         try:
             if self._keys.connect == "live":
-                found = await attach(self._playwright, self._keys, self._live, proxy)
+                found = await attach(playwright, self._keys, self._live, proxy)
             else:
-                found = await launch(self._playwright, self._keys, self._env, proxy)
+                found = await launch(playwright, self._keys, self._env, proxy)
             self._browser, context = found
             self._page = await self._first_page(context)
         except Error as error:
@@ -86,14 +90,14 @@ class BrowserPage:
         """End the browser; one that was running before goes on without our page. Not cut short by
         what it does meanwhile.
         """
-        for ending in (
-            self._browser.close() if self._browser else None,
-            self._playwright.stop() if self._playwright else None,
-        ):
-            if ending is not None:
-                with contextlib.suppress(Exception):  # whatever is wrong with it: it is over
-                    await asyncio.wait_for(ending, CLOSE_SECONDS)
-        self._browser = self._playwright = self._page = None
+        with contextlib.suppress(Exception):  # whatever is wrong with it: it is over
+            if self._browser is not None:
+                await asyncio.wait_for(self._browser.close(), CLOSE_SECONDS)
+        with contextlib.suppress(Exception):
+            if self._driver is not None:
+                playwright = await asyncio.wait_for(self._driver, DRIVER_SECONDS)
+                await asyncio.wait_for(playwright.stop(), CLOSE_SECONDS)
+        self._browser = self._driver = self._page = None
         await self._proxy.aclose()
 
     @property

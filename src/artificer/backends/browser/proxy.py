@@ -21,6 +21,7 @@ from artificer.backends.browser.spec.scope import (
     names_port,
 )
 from artificer.contracts.public_address import is_public
+from artificer.shielded import shielded
 from artificer.values.text import clip
 
 MAX_HEAD = 64 * 1024
@@ -44,8 +45,12 @@ class ScopeProxy:
 
     async def start(self) -> str:
         """Begin to listen on a free port of this machine, and return the proxy's address."""
+        server = await shielded(self._listen())  # cut short, it would leave a socket
+        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    async def _listen(self) -> asyncio.Server:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self._server
 
     async def aclose(self) -> None:
         """Close it and every connection through it."""

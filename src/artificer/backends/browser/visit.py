@@ -15,8 +15,9 @@ from artificer.backends.browser.spec.commands import BrowserCommand
 from artificer.backends.browser.spec.envelope import BrowserEnvelope
 from artificer.backends.browser.spec.flows import secrets_of
 from artificer.backends.browser.spec.keys import BrowserKeys
+from artificer.backends.deadline import Deadline
 from artificer.backends.process.environment import child_environment
-from artificer.backends.receipts import Began, status_of
+from artificer.backends.receipts import Began, Now, status_of
 from artificer.backends.secrets.redaction import Redactor
 from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.evidence import MAX_EVIDENCE
@@ -46,14 +47,17 @@ class Visit:
     site: Site
     blobs: BlobStore
     tenure: UsageLimiter
+    now: Now
     _page: BrowserPage | None = None
     _watch: asyncio.Task[None] | None = None
     _hosts: frozenset[str] = frozenset()
     _secrets: dict[str, str] = field(default_factory=dict)
 
-    async def perform(self, command: BrowserCommand, arguments: Mapping[str, JsonValue]) -> Receipt:
-        """Perform an action, whatever it brings."""
-        began = Began.now()
+    async def perform(
+        self, command: BrowserCommand, arguments: Mapping[str, JsonValue], deadline: Deadline
+    ) -> Receipt:
+        """Perform an action within the call's time, whatever it brings."""
+        began = Began.at(self.now)
         async with self.tenure.turn(self.end):
             envelope = BrowserEnvelope(
                 status="error",
@@ -61,7 +65,7 @@ class Visit:
                 timestamp=began.timestamp,
                 interaction=self.tenure.count,
             )
-            envelope = await self._perform(envelope, command, arguments)
+            envelope = await self._perform(envelope, command, arguments, deadline)
         envelope = envelope.replace(duration_ms=began.duration_ms)
         return Receipt(
             status=status_of(envelope.status),
@@ -90,25 +94,32 @@ class Visit:
             await page.close()
 
     async def _perform(
-        self, envelope: BrowserEnvelope, command: BrowserCommand, arguments: Mapping[str, JsonValue]
+        self,
+        envelope: BrowserEnvelope,
+        command: BrowserCommand,
+        arguments: Mapping[str, JsonValue],
+        deadline: Deadline,
     ) -> BrowserEnvelope:
         refusal = self.tenure.refusal()
         if refusal is not None:
             return envelope.replace(fault=f"Not done: {refusal}")
+        if deadline.is_over:
+            fault = "Not done: its time was up before its turn."
+            return envelope.replace(status="timeout", fault=fault)
         self.tenure.count += 1
         started = self._page is None
         envelope = envelope.replace(interaction=self.tenure.count, started=started)
+        seconds = deadline.within(self.site.keys.startup_timeout_seconds)
         try:
-            page = self._page or await self._open()
+            page = self._page or await self._open(seconds)
         except TimeoutError:
             await self.end()
-            seconds = self.site.keys.startup_timeout_seconds
-            return envelope.replace(fault=f"Not started within {seconds} s.")
+            return envelope.replace(fault=f"Not started within {seconds:g} s.")
         except (ActionError, OperatorError) as error:
             await self.end()
             hint = getattr(error, "hint", None)
             return envelope.replace(fault=f"{error} {hint or ''}".rstrip())
-        return await self._act(page, envelope, command, arguments)
+        return await self._act(page, envelope, command, arguments, deadline)
 
     async def _act(
         self,
@@ -116,9 +127,10 @@ class Visit:
         envelope: BrowserEnvelope,
         command: BrowserCommand,
         arguments: Mapping[str, JsonValue],
+        deadline: Deadline,
     ) -> BrowserEnvelope:
         found: dict[str, object] = {"status": "success"}
-        seconds = self.site.tool.timeout_seconds
+        seconds = deadline.within(self.site.tool.timeout_seconds)
         try:
             async with asyncio.timeout(seconds):
                 try:
@@ -128,8 +140,8 @@ class Visit:
                     found |= {"status": "error", "fault": self._clean(str(error))}
                 found |= await self._seen(page)
         except TimeoutError:
-            self.tenure.lost = f"it took more than {seconds} s, and was ended"
-            found = {"status": "timeout", "fault": f"Ended after {seconds} s, with the browser."}
+            self.tenure.lost = f"it took more than {seconds:g} s, and was ended"
+            found = {"status": "timeout", "fault": f"Ended after {seconds:g} s, with the browser."}
             await self.end()
         except ActionError as error:  # of a page that is gone
             found |= {"status": "error", "fault": str(error)}
@@ -188,11 +200,11 @@ class Visit:
         """A text of the page without the secrets that were typed into it."""
         return Redactor(self._secrets).clean(text) if self._secrets else text
 
-    async def _open(self) -> BrowserPage:
+    async def _open(self, seconds: float) -> BrowserPage:
         site = self.site
         env = child_environment(os.environ)
         self._page = page = BrowserPage(site.keys, env, site.tool.timeout_seconds, site.live)
-        async with asyncio.timeout(site.keys.startup_timeout_seconds):
+        async with asyncio.timeout(seconds):
             await page.open()
         self.tenure.begin()
         self._watch = asyncio.create_task(self._end_in_time())

@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -41,6 +40,7 @@ from artificer.backends.process.environment import (
     executor_environment,
 )
 from artificer.backends.process.run import Finished, Stdio, run_process
+from artificer.backends.receipts import Now, timestamp_of
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.grants import Grants
@@ -52,6 +52,7 @@ from artificer.errors import BugError
 from artificer.manifests.keys import KEY_PLACE, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, CallLocks, Executor, Preview, Probed, Receipt
+from artificer.ports.clock import wall_time
 from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.blocks import CallStatus
 
@@ -100,12 +101,14 @@ class CommandExecutor:
         evidence: Path | None = None,
         grants: Grants | None = None,
         sandboxes: Sequence[SandboxFinding] | None = None,
+        now: Now = wall_time,
     ) -> None:
         """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the
         current one). ``env_allow`` names further variables that programs may see. Output that is
         too long for an envelope is kept in ``blobs``, if there are any. ``evidence`` is where
         calls that need a folder of their own get it (default: a temporary folder). ``grants`` is
-        what a sandbox lets them do (default: there is none), ``sandboxes`` those to choose from.
+        what a sandbox lets them do (default: there is none), ``sandboxes`` those to choose from,
+        ``now`` the time of the evidence.
 
         Tools that are only declared (``dispatch = "callback"``) are left out. Raises
         ToolDefinitionError when two tools share a name, and ConfigError when a tool's sandbox
@@ -126,6 +129,7 @@ class CommandExecutor:
         self._env = child_environment(os.environ, env_allow)
         self._blobs = blobs
         self._evidence = evidence
+        self._now = now
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -192,7 +196,7 @@ class CommandExecutor:
         return probed_of(probe, receipt, "exit_code", "stdout")
 
     async def _perform(self, tool: CommandFile, call: Call) -> Receipt:
-        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        timestamp = timestamp_of(self._now())
         try:
             plan = self._plan(tool, call)
         except OSError as error:
@@ -287,6 +291,7 @@ def executors(files: Sequence[CommandFile], context: ExecutorContext) -> Iterabl
         blobs=context.clean_blobs,
         evidence=context.evidence,
         grants=context.grants,
+        now=context.now,
     )
 
 

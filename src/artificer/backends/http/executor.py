@@ -28,7 +28,7 @@ from artificer.backends.http.spec.envelope import (
 from artificer.backends.http.spec.request import BuiltRequest, HttpRequest, build_request, described
 from artificer.backends.http.spec.template import HttpTemplate
 from artificer.backends.probing import as_tool, call_of, probed_of
-from artificer.backends.receipts import Began, status_of
+from artificer.backends.receipts import Began, Now, status_of
 from artificer.backends.refusal import refuse
 from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition
@@ -40,6 +40,7 @@ from artificer.manifests.keys import KEY_PLACE
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.output import parse_output
 from artificer.ports import BlobStore, Call, Executor, Preview, Probed, Receipt
+from artificer.ports.clock import wall_time
 from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
@@ -54,9 +55,10 @@ class HttpExecutor:
         blobs: BlobStore | None = None,
         environment: Mapping[str, str] | None = None,
         resolve: HostResolver = resolve_by_system,
+        now: Now = wall_time,
     ) -> None:
         """``environment`` is where secrets are found (default: this process's own), ``resolve``
-        finds the addresses of hosts.
+        finds the addresses of hosts, ``now`` is the time of the evidence.
 
         Raises ToolDefinitionError when two tools share a name, and MissingExtraError when there
         is no HTTP client to perform them with.
@@ -67,6 +69,7 @@ class HttpExecutor:
         self._definitions = toolset_of(tuple(tool.definition for tool in tools)).tools
         self._blobs = blobs
         self._resolve = resolve
+        self._now = now
         self._environment = os.environ if environment is None else environment
 
     @property
@@ -120,7 +123,7 @@ class HttpExecutor:
         built = self._plan(tool, call)
         if built.request is None:
             return refuse(call.definition.name, built.problems)
-        exchange = _Exchange(tool, call, built.request, self._blobs)
+        exchange = _Exchange(tool, call, built.request, self._blobs, self._now)
         return await exchange.run(self._environment, self._resolve)
 
 
@@ -128,7 +131,8 @@ def executors(
     files: Sequence[ManifestFile[HttpTemplate]], context: ExecutorContext
 ) -> Iterable[Executor]:
     """Return one executor for the requests of a folder."""
-    yield HttpExecutor([file.manifest for file in files], blobs=context.clean_blobs)
+    manifests = [file.manifest for file in files]
+    yield HttpExecutor(manifests, blobs=context.clean_blobs, now=context.now)
 
 
 class _Exchange:
@@ -140,6 +144,7 @@ class _Exchange:
         call: Call,
         request: HttpRequest,
         blobs: BlobStore | None,
+        now: Now,
     ) -> None:
         self._tool = tool
         self._template = tool.part
@@ -148,7 +153,7 @@ class _Exchange:
         self._blobs = blobs
         self._received = Received()
         self._redactor = Redactor({})
-        self._began = Began.now()
+        self._began = Began.at(now)
 
     async def run(self, environment: Mapping[str, str], resolve: HostResolver) -> Receipt:
         """Send, read and judge."""

@@ -10,14 +10,17 @@ from artificer.backends.mcp.oauth import OAuthClient
 from artificer.backends.mcp.servers import McpServers, Offer
 from artificer.backends.mcp.settings import McpServerConfig
 from artificer.backends.mcp.spec.tools import McpContract
+from artificer.backends.receipts import Now
 from artificer.ports import BlobStore
 
 
 def configured(
-    servers: Mapping[str, McpServerConfig], lock: Path | None, blobs: BlobStore
+    servers: Mapping[str, McpServerConfig], lock: Path | None, blobs: BlobStore, now: Now
 ) -> McpServers:
-    """Return the servers. ``lock`` is held by the programs of those that are started."""
-    return McpServers((_offer(name, own, lock) for name, own in servers.items()), blobs)
+    """Return the servers. ``lock`` is held by the programs of those that are started, ``now`` is
+    the time of the evidence.
+    """
+    return McpServers((_offer(name, own, lock) for name, own in servers.items()), blobs, now)
 
 
 def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:

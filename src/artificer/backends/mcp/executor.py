@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from artificer.backends.mcp.connection import LinkError, McpLink
 from artificer.backends.mcp.spec.envelope import McpEnvelope, McpOutcome, mcp_content
 from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
-from artificer.backends.receipts import Began, status_of
+from artificer.backends.receipts import Began, Now, status_of
 from artificer.backends.refusal import refuse
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.arguments.types import Argument
@@ -31,6 +31,7 @@ from artificer.errors import (
 )
 from artificer.ports import Attachment, BlobStore, Call, Receipt
 from artificer.ports.attachment import attachment_of
+from artificer.ports.clock import wall_time
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.canon import canonical, digest_of
 from artificer.values.exact_json import in_order
@@ -98,13 +99,21 @@ class McpExecutor:
     """
 
     def __init__(
-        self, link: McpLink, tools: Sequence[McpTool], *, blobs: BlobStore | None = None
+        self,
+        link: McpLink,
+        tools: Sequence[McpTool],
+        *,
+        blobs: BlobStore | None = None,
+        now: Now = wall_time,
     ) -> None:
-        """Raises ToolDefinitionError when two tools share a name."""
+        """``now`` is the time of the evidence. Raises ToolDefinitionError when two tools share a
+        name.
+        """
         self._link = link
         self._tools = {tool.tool.definition.name: tool for tool in tools}
         self._definitions = toolset_of(tuple(tool.tool.definition for tool in tools)).tools
         self._blobs = blobs
+        self._now = now
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
@@ -125,7 +134,7 @@ class McpExecutor:
         return await self._perform(call, tool.tool, arguments)
 
     async def _perform(self, call: Call, tool: RemoteTool, arguments: JsonObject) -> Receipt:
-        began = Began.now()
+        began = Began.at(self._now)
         name, seconds = self._link.server.name, call.definition.timeout_ms / 1000
         status: McpOutcome = "error"
         outcome = _Outcome()

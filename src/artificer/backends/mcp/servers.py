@@ -11,9 +11,11 @@ from artificer.backends.mcp.connection import McpLink, McpServer
 from artificer.backends.mcp.executor import McpExecutor, McpTool, discover
 from artificer.backends.mcp.spec.keys import McpKeys
 from artificer.backends.mcp.spec.tools import McpContract, RemoteTool
+from artificer.backends.receipts import Now
 from artificer.errors import ConfigError
 from artificer.manifests.model import Manifest
 from artificer.ports import BlobStore
+from artificer.ports.clock import wall_time
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,12 @@ class Offer:
 class McpServers:
     """The servers by their names. Each is connected to when it is first needed."""
 
-    def __init__(self, offers: Iterable[Offer], blobs: BlobStore | None = None) -> None:
+    def __init__(
+        self, offers: Iterable[Offer], blobs: BlobStore | None = None, now: Now = wall_time
+    ) -> None:
+        """``now`` is the time of the evidence."""
         self._offers = {offer.server.name: offer for offer in offers}
+        self._now = now
         self._links: dict[str, McpLink] = {}
         self._blobs = blobs
 
@@ -61,7 +67,7 @@ class McpServers:
         for link, tools in zip(links, found, strict=True):
             if isinstance(tools, BaseException):
                 raise tools
-            executors.append(McpExecutor(link, tools, blobs=self._blobs))
+            executors.append(McpExecutor(link, tools, blobs=self._blobs, now=self._now))
         return executors
 
     def wanted(self, manifests: Sequence[Manifest[McpKeys]]) -> list[McpExecutor]:
@@ -79,7 +85,7 @@ class McpServers:
             )
             by_server.setdefault(manifest.part.server, []).append(tool)
         return [
-            McpExecutor(self._link(name), tools, blobs=self._blobs)
+            McpExecutor(self._link(name), tools, blobs=self._blobs, now=self._now)
             for name, tools in by_server.items()
         ]
 

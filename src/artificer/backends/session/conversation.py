@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from artificer.backends.deadline import Deadline
 from artificer.backends.process.confinement import Confinement
-from artificer.backends.receipts import Began, status_of
+from artificer.backends.receipts import Began, Now, status_of, timestamp_of
 from artificer.backends.session.interaction import InteractionResult, ending, spoken
 from artificer.backends.session.pause import Silence, next_pause
 from artificer.backends.session.spec.commands import SessionCommand, SessionContract
@@ -59,11 +60,12 @@ class Conversation:
     time and number hold for all of it together.
     """
 
-    def __init__(self, program: Program, blobs: BlobStore | None) -> None:
+    def __init__(self, program: Program, blobs: BlobStore | None, now: Now) -> None:
         self.lock: Path | None = None
         self.tenure = UsageLimiter("session", "from nothing", program.keys)
         self._program = program
         self._blobs = blobs
+        self._now = now
         self._prompts = program.prompts()
         self._terminal: Terminal | None = None
         self._guards: list[asyncio.Task[None]] = []
@@ -73,11 +75,11 @@ class Conversation:
             seen = [p for p in (self._prompts.own, self._prompts.child) if p]
             self._events = EventQueue(program.keys.events, seen, self._prompts.opens)
 
-    async def say(self, command: SessionCommand, line: str) -> Receipt:
-        """Send one line, and wait until the program has answered it."""
-        began, said, before = Began.now(), InteractionResult(), self._prompt
+    async def say(self, command: SessionCommand, line: str, deadline: Deadline) -> Receipt:
+        """Send one line, and wait until the program has answered it, or the call's time is up."""
+        began, said, before = Began.at(self._now), InteractionResult(), self._prompt
         async with self.tenure.turn(self.end):
-            await self._interact(command, line, said)
+            await self._interact(command, line, said, deadline)
             count = self.tenure.count
         envelope = SessionEnvelope(
             status=said.outcome,
@@ -119,14 +121,19 @@ class Conversation:
 
     # --- one interaction ----------------------------------------------------------------------
 
-    async def _interact(self, command: SessionCommand, line: str, said: InteractionResult) -> None:
+    async def _interact(
+        self, command: SessionCommand, line: str, said: InteractionResult, deadline: Deadline
+    ) -> None:
         refusal = self.tenure.refusal()
         if refusal is None and self._terminal is None and command.seat is Seat.CHILD:
             refusal = self._wrong_seat()
         if refusal is not None:
             said.outcome, said.fault = "error", f"Not sent: {refusal}"
             return
-        if self._terminal is None and not await self._start(said):
+        if deadline.is_over:
+            said.outcome, said.fault = "timeout", "Not sent: its time was up before its turn."
+            return
+        if self._terminal is None and not await self._start(said, deadline):
             self.tenure.count += 1
             return
         terminal = self._terminal
@@ -139,18 +146,18 @@ class Conversation:
             self._note_prompt(terminal, said, ready=True)
             return
         self.tenure.count += 1
-        await self._send(terminal, command, line, said)
+        await self._send(terminal, line, said, deadline.within(command.seconds))
 
     async def _send(
-        self, terminal: Terminal, command: SessionCommand, line: str, said: InteractionResult
+        self, terminal: Terminal, line: str, said: InteractionResult, seconds: float
     ) -> None:
         said.line = line
         try:
-            async with asyncio.timeout(command.seconds):
+            async with asyncio.timeout(seconds):
                 await terminal.send(line.encode() + b"\n")
                 pause = await self._pause(terminal, asking=True)
         except TimeoutError:
-            pause = await self._interrupt(terminal, command.seconds, said)
+            pause = await self._interrupt(terminal, seconds, said)
         except OSError:
             pause = Silence.ENDED
         if pause is Silence.ASKING:
@@ -165,7 +172,7 @@ class Conversation:
         wait = self._program.keys.interaction.output_wait_ms / 1000
         return await next_pause(terminal, self._prompts, wait, asking=asking)
 
-    async def _start(self, said: InteractionResult) -> bool:
+    async def _start(self, said: InteractionResult, deadline: Deadline) -> bool:
         """Start the program and wait for its prompt; False, with a fault, when that fails."""
         program = self._program
         said.started = True
@@ -185,12 +192,12 @@ class Conversation:
             return False
         self._terminal = terminal
         self.tenure.begin()
-        seconds = program.keys.startup_timeout_seconds
+        seconds = deadline.within(program.keys.startup_timeout_seconds)
         try:
             async with asyncio.timeout(seconds):
                 pause = await self._pause(terminal, asking=False)
         except TimeoutError:
-            said.outcome, said.fault = "timeout", f"Not sent: no prompt within {seconds} s."
+            said.outcome, said.fault = "timeout", f"Not sent: no prompt within {seconds:g} s."
             await self.end()
             said.output = terminal.take_output()
             return False
@@ -205,17 +212,17 @@ class Conversation:
         return True
 
     async def _interrupt(
-        self, terminal: Terminal, seconds: int, said: InteractionResult
+        self, terminal: Terminal, seconds: float, said: InteractionResult
     ) -> Silence:
         """Ask a program that takes too long to stop what it does; end it if it does not."""
         said.outcome = "timeout"
-        said.fault = f"Interrupted after {seconds} s; the session goes on."
+        said.fault = f"Interrupted after {seconds:g} s; the session goes on."
         try:
             async with asyncio.timeout(INTERRUPT_GRACE):
                 await terminal.send(INTERRUPT)
                 return await self._pause(terminal, asking=False)
         except (TimeoutError, OSError):
-            said.fault = f"No answer within {seconds} s, nor to an interrupt."
+            said.fault = f"No answer within {seconds:g} s, nor to an interrupt."
             return Silence.ENDED
 
     async def _bury(self, terminal: Terminal, said: InteractionResult) -> None:
@@ -263,14 +270,14 @@ class Conversation:
             return
         self._hear(terminal, self._events)
         said.events, said.events_lost = self._events.drain(
-            now=time.monotonic(), timestamp=Began.now().timestamp
+            now=time.monotonic(), timestamp=timestamp_of(self._now())
         )
 
     def _hear(self, terminal: Terminal, events: EventQueue) -> None:
         last, text = terminal.last, terminal.take_output().stream().text
         self._prompts.hear(plain(text.encode()))
         self._prompts.take(last_line(plain(last)))
-        events.hear(text, now=time.monotonic(), timestamp=Began.now().timestamp)
+        events.hear(text, now=time.monotonic(), timestamp=timestamp_of(self._now()))
 
     async def _listen(self, terminal: Terminal, events: EventQueue) -> None:
         """Hear, now and then, what a program says unasked."""

@@ -10,8 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from artificer.backends.context import ExecutorContext
+from artificer.backends.deadline import Deadline
 from artificer.backends.process.confine import file_problems
 from artificer.backends.process.environment import child_environment
+from artificer.backends.receipts import Now
 from artificer.backends.refusal import refuse
 from artificer.backends.sandbox.finding import SandboxFinding
 from artificer.backends.sandbox.grants import Grants
@@ -24,6 +26,7 @@ from artificer.contracts.definition import toolset as toolset_of
 from artificer.errors import BugError
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt
+from artificer.ports.clock import wall_time
 
 TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
 """Environment variables that describe the terminal: no colours, no pager."""
@@ -44,17 +47,19 @@ class SessionExecutor:
         blobs: BlobStore | None = None,
         grants: Grants | None = None,
         sandboxes: Sequence[SandboxFinding] | None = None,
+        now: Now = wall_time,
     ) -> None:
         """``cwd`` is the folder that programs run in (default: the current one). ``env_allow``
         names further variables that they may see. Long output is kept in ``blobs``, if there are
         any. ``grants`` is what a sandbox lets them do (default: there is none), ``sandboxes``
-        those to choose from. Raises ToolDefinitionError when two tools share a name, and
-        ConfigError when a tool's sandbox cannot be had.
+        those to choose from, ``now`` the time of the evidence. Raises ToolDefinitionError when two
+        tools share a name, and ConfigError when a tool's sandbox cannot be had.
         """
         self._env = {**child_environment(os.environ, env_allow), **TERMINAL}
         self._cwd = (cwd or Path.cwd()).resolve()
         self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
         self._blobs = blobs
+        self._now = now
         found: list[tuple[Program, SessionCommand]] = []
         for manifest in manifests:
             program = self._program(manifest)
@@ -74,6 +79,7 @@ class SessionExecutor:
 
         The calls of one session are performed one after the other.
         """
+        deadline = Deadline(call)
         found = self._commands.get(call.definition.name)
         if found is None:
             raise BugError(f"This executor has no tool {call.definition.name!r}.")
@@ -84,7 +90,7 @@ class SessionExecutor:
             return refuse(call.definition.name, problems)
         conversation = self._conversation(call.run, program)
         conversation.lock = call.locks.shared if call.locks is not None else None
-        return await conversation.say(command, line.text)
+        return await conversation.say(command, line.text, deadline)
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
         """Continue the counts of a run whose former process, and its programs, are gone."""
@@ -101,7 +107,7 @@ class SessionExecutor:
     def _conversation(self, run: str, program: Program) -> Conversation:
         key = (run, program.tool.name)
         if key not in self._conversations:
-            self._conversations[key] = Conversation(program, self._blobs)
+            self._conversations[key] = Conversation(program, self._blobs, self._now)
         return self._conversations[key]
 
     def _program(self, manifest: Manifest[SessionPart]) -> Program:
@@ -127,4 +133,5 @@ def executors(
         cwd=context.folder,
         blobs=context.clean_blobs,
         grants=context.grants,
+        now=context.now,
     )

@@ -13,6 +13,7 @@ from artificer.artifacts.command_line import split_command
 from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.host.executor import HostExecutor
+from artificer.backends.receipts import Now
 from artificer.backends.sandbox.grants import Grants
 from artificer.builds.facts import BuildOptions, RunRested, Standing
 from artificer.builds.jobs import Check, StartRun
@@ -81,6 +82,7 @@ class Children:
             self.output or self.blobs,
             self.evidence,
             self.grants,
+            self.engine.performer.clock.now,
         )
         engine = self._engine({tool.name: e for e in executors for tool in e.tools})
         if await self.engine.journal.read(run, limit=1):
@@ -185,9 +187,12 @@ def executors_of(
     output: BlobStore,
     evidence: Path | None,
     grants: Grants,
+    now: Now,
 ) -> Sequence[Executor]:
     """Return the executors of a run of a build: its worktree's files and commands, and the tool
-    that delivers its artifact. ``output`` is where the long outputs of commands are kept."""
+    that delivers its artifact. ``output`` is where the long outputs of commands are kept, ``now``
+    the time of the evidence.
+    """
     host = Host(folder=str(place.folder), write="write" in place.means, protect=(".git",))
     executors: list[Executor] = [
         HostExecutor(host, blobs=blobs, evidence=evidence),
@@ -200,6 +205,7 @@ def executors_of(
             blobs=output,
             evidence=evidence,
             grants=place.project.granted(grants, place.folder),
+            now=now,
         )
         executors.append(commands)
     return executors

@@ -19,6 +19,7 @@ from artificer.ports import (
     RunHead,
     Spending,
 )
+from artificer.ports.clock import wall_time
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
 from artificer.storage.chain import (
     FORMAT,
@@ -38,7 +39,6 @@ from artificer.storage.memory.small import MemorySmall
 from artificer.storage.memory.versions import MemoryVersions
 from artificer.storage.notes import Note, RunImported
 from artificer.storage.recomputed import Caches
-from artificer.storage.wall_time import wall_time
 from artificer.values.canon import digest_of
 
 

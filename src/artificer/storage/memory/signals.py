@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from artificer.ports import MAX_SIGNALS
+from artificer.ports.clock import wall_time
 from artificer.storage.chain import check_name, too_many_signals
 from artificer.storage.notes import SignalPosted
-from artificer.storage.wall_time import wall_time
 from artificer.values.canon import digest_of
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from artificer.ports import Clock, Storage, StoragePlace
+from artificer.ports.clock import wall_time
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory.budget import MemoryBudget
@@ -12,7 +13,6 @@ from artificer.storage.memory.search_index import MemorySearchIndex
 from artificer.storage.memory.signals import MemorySignals
 from artificer.storage.memory.snapshots import MemorySnapshots
 from artificer.storage.memory.versions import MemoryVersions
-from artificer.storage.wall_time import wall_time
 
 
 class MemoryStorage:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from artificer.errors import MissingExtraError
 from artificer.ports import AgingBlobs, StoragePlace
+from artificer.ports.clock import wall_time
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
@@ -22,7 +23,6 @@ from artificer.storage.postgres.versions import PostgresVersions
 from artificer.storage.postgres.writer import PostgresWriter
 from artificer.storage.sqlite.run_index import SqliteRunIndex
 from artificer.storage.sqlite.search_index import SqliteSearchIndex
-from artificer.storage.wall_time import wall_time
 
 if TYPE_CHECKING:
     from artificer.storage.blobs.objects import ObjectStore

@@ -21,6 +21,7 @@ from artificer.ports import (
     RunHead,
     Spending,
 )
+from artificer.ports.clock import wall_time
 from artificer.storage.audit import Tip
 from artificer.storage.chain import check_name, verify_link
 from artificer.storage.notes import RunImported
@@ -46,7 +47,6 @@ from artificer.storage.sqlite.small import SqliteSmall
 from artificer.storage.sqlite.transaction import Transaction
 from artificer.storage.sqlite.versions import SqliteVersions
 from artificer.storage.sqlite.writer import NoWriter, Writer
-from artificer.storage.wall_time import wall_time
 
 T = TypeVar("T")
 

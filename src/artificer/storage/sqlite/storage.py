@@ -10,6 +10,7 @@ from pathlib import Path
 from artificer.errors import TamperedError
 from artificer.files import make_private
 from artificer.ports import Snapshots, Storage, StoragePlace
+from artificer.ports.clock import wall_time
 from artificer.readonly import not_readable
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.joined import JoinedStore
@@ -23,7 +24,6 @@ from artificer.storage.sqlite.signals import SqliteSignals
 from artificer.storage.sqlite.snapshots import NoSnapshots, SqliteSnapshots
 from artificer.storage.sqlite.upgrade import OLDER_VERSIONS
 from artificer.storage.sqlite.versions import SqliteVersions
-from artificer.storage.wall_time import wall_time
 
 JOURNAL, BLOBS, SNAPSHOTS = "journal.db", "blobs", "snapshots.db"
 SEARCH, RUNS = "search.db", "runs.db"
