@@ -57,7 +57,7 @@ def elicitation(question: Question) -> ElicitRequest:
 
 @dataclass
 class ClientApprover:
-    """Asks the user of the client that made one call.
+    """Asks the user of the client that made one call. One question at a time.
 
     ``needs_input`` is set while a client of a later protocol must ask its user.
     """
@@ -67,20 +67,17 @@ class ClientApprover:
     request: ElicitRequest | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     _answered: asyncio.Future[ElicitResult | None] | None = None
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def ask(self, question: Question) -> Answer:
         """Wait for the answer; without one in time, the call is denied."""
         if not _can_ask(self.ctx):
             return Answer(approved=False, by="nobody", reason=_UNABLE)
-        self.request = elicitation(question)
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                result = await self._result(self.request)
+            async with asyncio.timeout(ANSWER_SECONDS), self._turn:
+                result = await self._result(elicitation(question))
         except TimeoutError:
             return Answer(approved=False, by="nobody", reason=_LATE)
-        finally:
-            self.request = None
-            self.needs_input.clear()
         return _read(result, self._user())
 
     def answer(self, result: ElicitResult | None) -> None:
@@ -93,15 +90,24 @@ class ClientApprover:
         from mcp.types import ElicitResult
 
         if not self.ctx.session.can_send_request:
-            self._answered = asyncio.get_running_loop().create_future()
-            self.needs_input.set()
-            return await self._answered
+            return await self._called_again(request)
         try:
             related = self.ctx.request_id
             form = request.params
             return await self.ctx.session.elicit_form(form.message, _FORM, related)
         except MCPError:  # it said that it can, and cannot
             return ElicitResult(action="cancel")
+
+    async def _called_again(self, request: ElicitRequest) -> ElicitResult | None:
+        """Wait for the call that brings the answer."""
+        self._answered = asyncio.get_running_loop().create_future()
+        self.request = request
+        self.needs_input.set()
+        try:
+            return await self._answered
+        finally:
+            self.request = None
+            self.needs_input.clear()
 
     def _user(self) -> str:
         client = self.ctx.session.client_params

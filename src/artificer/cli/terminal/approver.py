@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import os
 import sys
+import termios
 
 from artificer.cli.terminal.console import clean, styled
 from artificer.cli.terminal.screen import Screen
@@ -14,18 +16,24 @@ from artificer.runtime.approvers import Refuser
 
 
 class TerminalApprover:
-    """Asks on stderr and reads a line from stdin (ports.Approver). One question at a time."""
+    """Asks on stderr and reads a line from stdin (ports.Approver). One question at a time.
 
-    def __init__(self, screen: Screen) -> None:
+    ``keyboard`` is the descriptor of another terminal to read from.
+    """
+
+    def __init__(self, screen: Screen, keyboard: int | None = None) -> None:
         self._screen = screen
+        self._keyboard = keyboard
         self._turn = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
         """Show the exact call and wait for yes or no. Only ``y`` and ``yes`` approve it."""
         async with self._turn:
             with self._screen.paused():
+                keyboard = sys.stdin.fileno() if self._keyboard is None else self._keyboard
+                _forget_typed(keyboard)
                 _show(question)
-                answer = (await read_line()).strip().lower()
+                answer = (await read_line(keyboard)).strip().lower()
         approved = answer in ("y", "yes")
         return Answer(
             approved, by=user_name(), reason="" if approved else "Declined at the terminal."
@@ -55,11 +63,20 @@ def _show(question: Question) -> None:
     sys.stderr.flush()
 
 
-async def read_line() -> str:
-    """Read a line without a thread, which could not be ended by Ctrl-C."""
+def _forget_typed(keyboard: int) -> None:
+    """Drop what was typed so far: nobody has seen the question that it would answer."""
+    with contextlib.suppress(termios.error):  # no terminal, or one that has been hung up
+        termios.tcflush(keyboard, termios.TCIFLUSH)
+
+
+async def read_line(keyboard: int | None = None) -> str:
+    """Read a line without a thread, which could not be ended by Ctrl-C.
+
+    ``keyboard`` is where it is typed (default: stdin).
+    """
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
-    descriptor = sys.stdin.fileno()
+    descriptor = sys.stdin.fileno() if keyboard is None else keyboard
     loop.add_reader(descriptor, ready.set)
     try:
         await ready.wait()
