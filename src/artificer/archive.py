@@ -32,7 +32,7 @@ from artificer.runtime.search import Hit, Searcher, text_query
 from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
-from artificer.runtime.waiting import questions_below
+from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system import SystemClock
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
@@ -89,6 +89,14 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         below = await questions_below(storage, run_id, state)
         run: Run = Run(run_id, state, storage.blobs, lambda: loaded.lines, _questions_below=below)
         return History(run, loaded.lines)
+
+    async def has_signals(self, run_id: str) -> bool:
+        """Whether a run, or one that it waits for, has got signals that it has not taken.
+
+        Raises NotFoundError, TamperedError.
+        """
+        state = (await self.get(run_id)).state
+        return await has_untaken(self._storage, run_id, state)
 
     async def data(self, run_id: str, label: str) -> bytes:
         """Return the data of a call with a label (``disk_usage#2``), as exact JSON.

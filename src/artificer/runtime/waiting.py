@@ -69,7 +69,12 @@ async def has_signals(storage: Storage, run: str) -> bool:
     A run that has ended meanwhile, executed by itself, is as good as a signal.
     """
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
-    if state.phase is RunPhase.FINISHED or await storage.signals.read(run, state.letters):
+    return state.phase is RunPhase.FINISHED or await has_untaken(storage, run, state)
+
+
+async def has_untaken(storage: Storage, run: str, state: RunState) -> bool:
+    """Whether a run as it stands, or one that it waits for, has signals that it has not taken."""
+    if await storage.signals.read(run, state.letters):
         return True
     return any(
         [

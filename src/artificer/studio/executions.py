@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError, OperatorError, OwnedError
@@ -34,13 +35,18 @@ class Executions:
         self._world = world
         self._agents = agents
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._late: dict[str, Callable[[], Awaitable[object]]] = {}
         self.failures: dict[str, str] = {}
         self.elsewhere: dict[str, str] = {}
         self._wanted_here = set[str]()
 
     def start(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
-        """Begin or continue a run. Raises OperatorError where too many are under way."""
+        """Begin or continue a run. Raises OperatorError where too many are under way.
+
+        One that is under way may be about to end, and take no more signals: it is then continued.
+        """
         if run in self._tasks:
+            self._late[run] = work
             return
         if len(self._tasks) >= MAX_EXECUTIONS:
             raise OperatorError(
@@ -51,7 +57,7 @@ class Executions:
         self.elsewhere.pop(run, None)
         task = asyncio.create_task(self._perform(run, work), name=f"studio {run}")
         self._tasks[run] = task
-        task.add_done_callback(lambda _: self._tasks.pop(run, None))
+        task.add_done_callback(lambda _: self._ended(run, task))  # also if it never began
 
     async def resume(self, run: str, *, take_over: bool = False) -> None:
         """Continue a run, if no other process executes it: with the run that waits for it, if any.
@@ -107,6 +113,24 @@ class Executions:
         return run, state.run_spec
 
     async def _perform(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await self._attempt(run, work)
+            while (late := self._late.pop(run, None)) is not None:
+                await self._attempt(run, partial(self._continue, run, late))
+        finally:
+            self._ended(run, asyncio.current_task())
+
+    def _ended(self, run: str, task: asyncio.Task[None] | None) -> None:
+        if self._tasks.get(run) is task:
+            del self._tasks[run]
+            self._late.pop(run, None)
+
+    async def _continue(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Continue a run if signals came too late for it."""
+        if await self._world.archive.has_signals(run):
+            await work()
+
+    async def _attempt(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
         try:
             await work()
         except OwnedError as error:
