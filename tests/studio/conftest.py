@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, browsing, serving
+from studio_kit import Studio, browsing, http_client, serving
 
 from artificer.world import World
 
@@ -22,7 +22,7 @@ async def served() -> AsyncIterator[Studio]:
 @pytest.fixture
 async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
     """A program that has opened the studio with its key."""
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         await client.get("/", params={"key": served.key})
         yield client
 

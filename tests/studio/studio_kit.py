@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 from uvicorn import Config, Server
 
@@ -25,7 +26,9 @@ from needs import has, reason
 PATIENCE = 120_000
 """Milliseconds until a page is wrong: a busy machine is slow, not wrong."""
 
-REMARKS = r"responded with a status of 4(00|09)|net::ERR_(CONNECTION|INCOMPLETE|EMPTY|FAILED)"
+REMARKS = (
+    r"responded with a status of 4(00|09)|net::ERR_(CONNECTION|INCOMPLETE|EMPTY|FAILED|NETWORK)"
+)
 """The browser's own remarks on a form that was refused, and on a studio that has stopped."""
 
 
@@ -84,6 +87,11 @@ async def browsing() -> AsyncIterator[Any]:
     assert [line for line in said if not re.search(REMARKS, line)] == []
 
 
+def http_client(base_url: str, **options: Any) -> httpx.AsyncClient:
+    """Return the client of a program, which is as patient as a page."""
+    return httpx.AsyncClient(base_url=base_url, timeout=PATIENCE / 1000, **options)
+
+
 class Browser:
     """A browser, and what the consoles of its pages said."""
 
@@ -93,8 +101,9 @@ class Browser:
 
     async def new_page(self) -> Any:
         """Open a page with cookies of its own."""
-        page = await (await self.browser.new_context()).new_page()
-        page.set_default_timeout(PATIENCE)
+        context = await self.browser.new_context()
+        context.set_default_timeout(PATIENCE)
+        page = await context.new_page()
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         return page

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, serving
+from studio_kit import Studio, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -43,7 +43,7 @@ async def api(tmp_path: Path) -> AsyncIterator[tuple[Studio, Clients]]:
         def client(*scopes: TokenScope) -> httpx.AsyncClient:
             _, text = tokens.new("ci", scopes, 1)
             headers = {"Authorization": f"Bearer {text}"}
-            found = httpx.AsyncClient(base_url=f"{studio.url}/api/v1", headers=headers)
+            found = http_client(f"{studio.url}/api/v1", headers=headers)
             opened.append(found)
             return found
 
@@ -150,7 +150,7 @@ async def test_a_program_begins_and_continues_a_run_in_its_name(tmp_path: Path) 
         headers = {"Authorization": f"Bearer {text}"}
         async with (
             serving(world, tokens=tokens) as studio,
-            httpx.AsyncClient(base_url=f"{studio.url}/api/v1", headers=headers) as client,
+            http_client(f"{studio.url}/api/v1", headers=headers) as client,
         ):
             begun = await client.post("/runs", json={"prompt": "Write about the sea."})
             assert begun.status_code == 201
@@ -253,7 +253,7 @@ async def test_a_wrong_request_is_answered_in_one_form(
 )
 async def test_nobody_unknown_gets_in(api: tuple[Studio, Clients], headers: Any) -> None:
     studio, _ = api
-    async with httpx.AsyncClient(base_url=f"{studio.url}/api/v1") as client:
+    async with http_client(f"{studio.url}/api/v1") as client:
         for path in ("/me", "/openapi.json", "/nowhere"):
             answer = await client.get(path, headers=headers)
             assert error_of(answer) == (401, "access")
@@ -268,7 +268,7 @@ async def test_a_token_opens_the_api_only_at_its_own_host(api: tuple[Studio, Cli
     refused = await client.post("/runs", json={"prompt": "x"}, headers=evil)
     assert error_of(refused) == (403, "forbidden")
     twice = [("Authorization", client.headers["authorization"])] * 2
-    async with httpx.AsyncClient() as bare:
+    async with http_client("") as bare:
         assert (await bare.get(f"{studio.url}/api/v1/me", headers=twice)).status_code == 401
         one = dict(twice)
         assert (await bare.get(f"{studio.url}/", headers=one)).status_code == 401
@@ -278,7 +278,7 @@ async def test_a_token_opens_the_api_only_at_its_own_host(api: tuple[Studio, Cli
 
 async def test_a_page_needs_its_form_key(api: tuple[Studio, Clients]) -> None:
     studio, _ = api
-    async with httpx.AsyncClient(base_url=studio.url) as client:
+    async with http_client(studio.url) as client:
         await client.get("/", params={"key": studio.key})
         assert (await client.get("/api/v1/me")).json()["name"] == "Ada"
         origin = {"Origin": studio.url}
@@ -296,7 +296,7 @@ async def test_too_many_requests_say_when_to_come_again(tmp_path: Path) -> None:
     config = Config(studio=StudioConfig(requests_per_minute=2))
     async with World.in_memory(config) as world, serving(world, tokens=tokens) as studio:
         headers = {"Authorization": f"Bearer {tokens.new('a', ('read',), 1)[1]}"}
-        async with httpx.AsyncClient(base_url=studio.url, headers=headers) as client:
+        async with http_client(studio.url, headers=headers) as client:
             answers = [await client.get("/api/v1/me") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert error_of(answers[2])[1] == "rate_limit" and int(answers[2].headers["retry-after"]) > 0
@@ -316,7 +316,7 @@ async def test_every_endpoint_needs_its_right(api: tuple[Studio, Clients]) -> No
     studio, clients = api
     rights: tuple[TokenScope, ...] = ("read", "act", "approve")
     by_right = {right: clients(right) for right in rights}
-    async with httpx.AsyncClient(base_url=f"{studio.url}/api/v1") as nobody:
+    async with http_client(f"{studio.url}/api/v1") as nobody:
         for endpoint in ENDPOINTS:
             path = endpoint.path.format(run="x", artifact="x", token="x", record="1")
             assert (await nobody.request(endpoint.method, path)).status_code == 401

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, serving
+from studio_kit import Studio, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -53,7 +53,7 @@ async def project(
     async with (
         World.open(config) as world,
         serving(world, tokens=tokens, agents=agents) as studio,
-        httpx.AsyncClient(base_url=f"{studio.url}/api/v1", headers=headers) as client,
+        http_client(f"{studio.url}/api/v1", headers=headers) as client,
     ):
         yield studio, client
 

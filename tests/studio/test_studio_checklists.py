@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, browsing, entered, expect
+from studio_kit import Studio, browsing, entered, expect, http_client
 
 from artificer import Agent
 from artificer.providers.scripted import ScriptedProvider, say
@@ -38,7 +38,7 @@ def forms(page: str) -> list[dict[str, str]]:
 @pytest.fixture
 async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Origin": served.url}
-    async with httpx.AsyncClient(base_url=served.url, headers=headers) as client:
+    async with http_client(served.url, headers=headers) as client:
         await client.get("/", params={"key": served.key})
         yield client
 

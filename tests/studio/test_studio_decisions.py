@@ -18,7 +18,7 @@ from jobs import BRIEF
 from parts import PAIR, PROJECT
 from site_of_builds import site
 from strict_server import StrictServer, Turn
-from studio_kit import Studio, entered, expect, serving
+from studio_kit import PATIENCE, Studio, entered, expect, http_client, serving
 from test_build_consent import BRIEFLY, GREETER, TEST, UNITTEST, WORK, engineer
 
 from artificer.agent import Agent
@@ -156,7 +156,7 @@ async def test_a_change_is_agreed_to_with_its_difference_in_view(tmp_path: Path)
     async with site(tmp_path, home, BRIEF, weak) as place, serving(place.world) as studio:
         run = await place.build("Shout", options=BRIEFLY, check=UNITTEST)
         [job] = consents_of(run.state.build)  # type: ignore[arg-type]
-        async with httpx.AsyncClient(base_url=studio.url) as client:
+        async with http_client(studio.url) as client:
             await client.get("/", params={"key": studio.key})
             text = (await client.get("/inbox")).text
             assert "test_old.py was emptied" in text and "<del>import unittest</del>" in text
@@ -196,6 +196,7 @@ async def test_a_plan_is_sent_back_and_the_next_one_approved(built: Studio, page
     await page.get_by_text("Say what the next plan has to do differently.").wait_for()
     await page.goto(f"{built.url}/runs/b")
     other = await page.context.browser.new_page()
+    other.set_default_timeout(PATIENCE)
     await entered(other, built)
     await other.goto(f"{built.url}/inbox")
     await page.get_by_label("Reason, or what").fill("Name it better.")

@@ -6,9 +6,8 @@ import re
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
-from studio_kit import Studio
+from studio_kit import Studio, http_client
 
 from artificer import Agent
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -32,7 +31,7 @@ async def test_every_link_is_a_file_that_is_saved(served: Studio) -> None:
     text = TEXT + "\n{{artifact:file:notes/a.md}}\n\n{{artifact:svg:s}}\n"
     model = ScriptedProvider([checklist(("a", "Alpha")), reply(file, svg), say(text)])
     run = await served.world.run("Go.", Agent(model))
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         await client.get("/", params={"key": served.key})
         page = (await client.get(f"/runs/{run.id}")).text
         links = re.findall(r'href="(/runs/[^"]+/(?:export|artifacts)/[^"]+/?\w+)" download', page)

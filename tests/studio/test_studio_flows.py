@@ -39,7 +39,7 @@ async def test_a_new_user_has_one_thing_to_do_and_gets_a_report(studio: Studio, 
     await page.get_by_label("What shall it do?").fill("Write about the sea.")
     await page.get_by_role("button", name="Run").click()
     await page.get_by_text("done", exact=True).wait_for()
-    report = page.frame_locator("iframe")
+    report = page.frame_locator(".frame iframe:last-child")
     await report.get_by_text("It is wide.").wait_for()
     await page.get_by_label("Ask something more").fill("And the sky?")
     await page.get_by_role("button", name="Send").click()

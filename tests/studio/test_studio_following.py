@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio
+from studio_kit import Studio, http_client
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
@@ -111,7 +111,7 @@ async def test_a_shared_body_has_the_form_key_of_who_looks(
     served: Studio, client: httpx.AsyncClient
 ) -> None:
     model, task = await begun(served)
-    async with httpx.AsyncClient(base_url=served.url) as other:
+    async with http_client(served.url) as other:
         await other.get("/", params={"key": served.key})
         keys = [await form_key(client), await form_key(other)]
         path = "/runs/r/body?seq=1"

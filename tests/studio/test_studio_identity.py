@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import httpx
 import pytest
 from starlette.datastructures import Headers
-from studio_kit import serving
+from studio_kit import http_client, serving
 
 from artificer.config import Config, StudioConfig
 from artificer.errors import InvalidValueError
@@ -54,7 +53,7 @@ def test_what_is_not_exactly_one_name_is_none(values: tuple[bytes, ...]) -> None
 async def test_a_proxied_person_has_a_name_and_forms_of_their_own() -> None:
     async with World.in_memory() as world, serving(world, identity=HERE) as studio:
         named = {b"X-User": "Zoë <b>".encode()}
-        async with httpx.AsyncClient(base_url=studio.url) as client:
+        async with http_client(studio.url) as client:
             page = await client.get("/", headers=named)
             assert page.status_code == 200 and "<b>" not in page.text
             found = re.search(r'name="form_key" value="([^"]+)"', page.text)
@@ -63,7 +62,7 @@ async def test_a_proxied_person_has_a_name_and_forms_of_their_own() -> None:
             eve = {"Origin": studio.url, "X-User": "Eve"}
             forged = await client.post("/runs", data=data, headers=eve)
             assert forged.status_code == 403
-        async with httpx.AsyncClient(base_url=studio.url) as client:
+        async with http_client(studio.url) as client:
             assert (await client.get("/")).status_code == 401
 
 
@@ -71,7 +70,7 @@ async def test_a_forwarded_address_is_not_believed() -> None:
     identity = ProxyIdentity("X-User", ["10.0.0.5"])
     async with World.in_memory() as world, serving(world, identity=identity) as studio:
         claims = {"X-User": "Eve", "X-Forwarded-For": "10.0.0.5", "Forwarded": "for=10.0.0.5"}
-        async with httpx.AsyncClient(base_url=studio.url, headers=claims) as client:
+        async with http_client(studio.url, headers=claims) as client:
             assert (await client.get("/")).status_code == 401
 
 
@@ -79,7 +78,7 @@ async def test_too_many_requests_are_refused_visibly() -> None:
     config = Config(studio=StudioConfig(requests_per_minute=2))
     async with World.in_memory(config) as world, serving(world, identity=HERE) as studio:
         named = {"X-User": "Ada", "Origin": studio.url}
-        async with httpx.AsyncClient(base_url=studio.url, headers=named) as client:
+        async with http_client(studio.url, headers=named) as client:
             answers = [await client.post("/runs", data={"prompt": "Hi."}) for _ in range(4)]
             assert [answer.status_code for answer in answers] == [403, 403, 429, 429]
             assert int(answers[-1].headers["retry-after"]) in range(1, 61)
@@ -93,7 +92,7 @@ async def test_guessing_is_bounded_and_keeps_nobody_out() -> None:
     async with (
         World.in_memory() as world,
         serving(world) as studio,
-        httpx.AsyncClient(base_url=studio.url) as client,
+        http_client(studio.url) as client,
     ):
         codes = list[int]()
         while 429 not in codes and len(codes) < 20 * FAILURES_PER_MINUTE:  # some are forgiven

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studio_kit import Studio
+from studio_kit import Studio, http_client
 
 from artificer.config import Config
 from artificer.render.stylesheet import stylesheet, tokens
@@ -64,7 +64,7 @@ async def test_an_error_is_a_page_that_leads_on(client: httpx.AsyncClient, path:
 
 @pytest.mark.req("studio-problems")
 async def test_the_page_of_somebody_unknown_leads_nowhere(served: Studio) -> None:
-    async with httpx.AsyncClient(base_url=served.url) as stranger:
+    async with http_client(served.url) as stranger:
         answer = await stranger.get("/inbox")
         assert "Open the address that" in answer.text and "<nav" not in answer.text
         assert "<script" not in answer.text and "Ada" not in answer.text
@@ -84,7 +84,7 @@ async def test_a_bug_is_a_page_without_its_text() -> None:
     world: Any = Broken()
     access = Access("Ada")
     app = httpx.ASGITransport(studio(world, access, ["here"]), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=app, base_url="http://here") as client:
+    async with http_client("http://here", transport=app) as client:
         await client.get("/", params={"key": access.key})
         answer = await client.get("/")
     assert answer.status_code == 500 and "Something is wrong" in answer.text

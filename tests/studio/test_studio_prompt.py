@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, serving
+from studio_kit import Studio, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -78,7 +78,7 @@ async def project(folder: Path, text: str, **agents: Agent) -> AsyncIterator[Stu
 @asynccontextmanager
 async def person(studio: Studio) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Origin": studio.url}
-    async with httpx.AsyncClient(base_url=studio.url, headers=headers) as client:
+    async with http_client(studio.url, headers=headers) as client:
         await client.get("/", params={"key": studio.key})
         yield client
 

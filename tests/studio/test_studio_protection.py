@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from studio_kit import Studio
+from studio_kit import Studio, http_client
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.req("studio-access")
 @pytest.fixture
 async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
     """A browser that has opened the studio with its key."""
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         entered = await client.get("/", params={"key": served.key})
         assert (entered.status_code, entered.headers["location"]) == (303, "/")
         yield client
@@ -33,7 +33,7 @@ async def form_key(client: httpx.AsyncClient) -> str:
 
 
 async def test_without_the_key_every_page_is_locked(served: Studio) -> None:
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         for path in ("/", "/inbox", "/search", "/runs/x", "/runs/x/events", "/runs/x/report"):
             assert (await client.get(path)).status_code == 401
         assert (await client.get("/", params={"key": "wrong"})).status_code == 401
@@ -41,17 +41,17 @@ async def test_without_the_key_every_page_is_locked(served: Studio) -> None:
 
 
 async def test_an_address_with_the_key_may_begin_with_a_run(served: Studio) -> None:
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         entered = await client.get("/runs/x%22y", params={"key": served.key})
         assert (entered.status_code, entered.headers["location"]) == (303, "/runs/x%22y")
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         for path in ("/runs/x/y", "//evil.example", "/runs//evil.example", "/search"):
             url = f"{served.url}{path}?key={served.key}"
             assert (await client.get(url)).status_code == 401
 
 
 async def test_the_cookie_is_for_this_site_only(served: Studio) -> None:
-    async with httpx.AsyncClient(base_url=served.url) as client:
+    async with http_client(served.url) as client:
         entered = await client.get("/", params={"key": served.key})
     cookie = entered.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie

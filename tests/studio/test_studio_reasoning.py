@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
-from studio_kit import Studio
+from studio_kit import Studio, http_client
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, reply
@@ -18,7 +17,7 @@ async def test_reasoning_is_folded_and_escaped(served: Studio) -> None:
     agent = Agent(ScriptedProvider(script), kind="chat")
     thinks = await agent.run("Hi", world=served.world)
     silent = await agent.run("Hi", world=served.world)
-    async with httpx.AsyncClient(base_url=served.url, follow_redirects=True) as client:
+    async with http_client(served.url, follow_redirects=True) as client:
         await client.get("/", params={"key": served.key})
         page = (await client.get(f"/runs/{thinks.id}")).text
         assert "<summary>Reasoning</summary>" in page

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, entered, expect, serving
+from studio_kit import Studio, entered, expect, http_client, serving
 from test_studio_decisions import EVIL, form_of, post, waiting
 
 from artificer.agent import Agent
@@ -69,7 +69,7 @@ async def test_steps_through_records_and_forks_there(studio: Studio, page: Any) 
     assert f"Record 2 of {count}" in await page.inner_text("main"), "a text is being written"
     await page.get_by_role("button", name="Fork").click()
     await page.get_by_text("done", exact=True).wait_for()
-    await page.frame_locator("iframe").get_by_text("In verse.").wait_for()
+    await page.frame_locator(".frame iframe:last-child").get_by_text("In verse.").wait_for()
     runs = await studio.world.archive.runs()
     assert len(runs) == 2
     await page.get_by_role("link", name="Replay").click()
@@ -139,7 +139,7 @@ async def test_a_replay_of_a_changed_journal_names_the_record(tmp_path: Path) ->
     async with (
         World.open(config) as world,
         serving(world) as studio,
-        httpx.AsyncClient(base_url=studio.url) as client,
+        http_client(studio.url) as client,
     ):
         await client.get("/", params={"key": studio.key})
         page = await client.get("/verify")

@@ -6,9 +6,8 @@ import re
 import sqlite3
 from pathlib import Path
 
-import httpx
 import pytest
-from studio_kit import serving
+from studio_kit import http_client, serving
 
 from artificer.agent import Agent
 from artificer.config import Config
@@ -39,7 +38,7 @@ async def test_a_form_needs_the_right_that_its_endpoint_needs(
         run = (await world.run("Hi.", Agent(ScriptedProvider([say("Hello.")])))).id
         before = len((await world.archive.history(run)).lines)
         named = {"X-User": "Ada", "Origin": studio.url}
-        async with httpx.AsyncClient(base_url=studio.url, headers=named) as client:
+        async with http_client(studio.url, headers=named) as client:
             page = await client.get(f"/runs/{run}")
             assert page.status_code == (200 if rights else 403)
             key = re.search(r'name="form_key" value="([^"]+)"', page.text)
@@ -63,7 +62,7 @@ async def test_a_damaged_run_has_a_page_that_says_what_to_do(tmp_path: Path) -> 
         run = (await world.run(prompt, Agent(ScriptedProvider([say("Hello.")])))).id
         sound = (await world.run("Well.", Agent(ScriptedProvider([say("Hello.")])))).id
         _damage(tmp_path / "p" / "journal.db", run)
-        async with httpx.AsyncClient(base_url=studio.url) as client:
+        async with http_client(studio.url) as client:
             await client.get("/", params={"key": studio.key})
             for part in ("", "/records", "/sources", "/report", "/body", "/tree"):
                 answer = await client.get(f"/runs/{run}{part}")
@@ -77,7 +76,7 @@ async def test_a_damaged_run_has_a_page_that_says_what_to_do(tmp_path: Path) -> 
             missing = await client.get("/runs/<i>nowhere")
             assert missing.status_code == 404 and "<i>nowhere" not in missing.text
             assert 'href="/inbox"' in missing.text
-        async with httpx.AsyncClient(base_url=studio.url) as client:
+        async with http_client(studio.url) as client:
             locked = await client.get("/")
             assert locked.status_code == 401 and "artificer studio" in locked.text
             assert "/inbox" not in locked.text
