@@ -23,6 +23,7 @@ from artificer.studio.broadcasts import Broadcasts
 from artificer.studio.choices import Offers
 from artificer.studio.executions import Executions
 from artificer.studio.exports import Exports
+from artificer.studio.inbox_count import InboxCounter
 from artificer.studio.tokens import ApiTokens
 from artificer.world import World
 
@@ -59,6 +60,11 @@ class StudioContext:
     def broadcasts(self) -> Broadcasts:
         """The shared readers of the runs that somebody watches."""
         return Broadcasts(self.world, self.executions.executes)
+
+    @cached_property
+    def inbox(self) -> InboxCounter:
+        """How many runs wait for a person."""
+        return InboxCounter(self.world)
 
     async def begun(self, run: str) -> None:
         """Wait until a new run has its first record.

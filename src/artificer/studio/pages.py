@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from artificer.render.template import escaping
 from artificer.studio.access import Actor
+from artificer.studio.inbox_count import InboxCount
 from artificer.studio.indented import indented
 from artificer.studio.words import (
     ago,
@@ -21,6 +22,7 @@ from artificer.studio.words import (
     day,
     dollars,
     exact,
+    first_upper,
     money,
     shown,
     stamp,
@@ -29,6 +31,7 @@ from artificer.studio.words import (
     time_of_day,
     visible,
 )
+from artificer.values.failure_words import FAILURES
 
 _WORDS = (
     ago,
@@ -37,6 +40,7 @@ _WORDS = (
     day,
     dollars,
     exact,
+    first_upper,
     indented,
     money,
     stamp,
@@ -52,9 +56,10 @@ def page(
     request: HTTPConnection, template: str, values: Mapping[str, Any], status: int = HTTPStatus.OK
 ) -> Response:
     """Return a page, or a part of one."""
-    actor: Actor | None = request.scope.get("state", {}).get("actor")  # None: not let in
-    path = request.url.path
-    shared = {"actor": actor, "at": path, "place": _place(path)}
+    state = request.scope.get("state", {})
+    actor: Actor | None = state.get("actor")  # None: not let in
+    path, inbox = request.url.path, state.get("inbox", InboxCount())
+    shared = {"actor": actor, "at": path, "place": _place(path), "inbox": inbox}
     return HTMLResponse(rendered(template, {**shared, **values}), status)
 
 
@@ -73,4 +78,5 @@ def _environment() -> Environment:
     environment = escaping(PackageLoader("artificer.studio"), shown)
     for word in _WORDS:
         environment.filters[word.__name__] = word
+    environment.globals["failure_words"] = FAILURES
     return environment

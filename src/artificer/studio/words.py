@@ -24,6 +24,11 @@ def status_word(status: str) -> str:
     return _STATUS.get(status, status)
 
 
+def first_upper(text: str) -> str:
+    """A text that begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def clock(at: int) -> str:
     """A moment (milliseconds since 1970) as ISO 8601, in UTC."""
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")

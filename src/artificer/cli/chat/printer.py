@@ -7,12 +7,13 @@ import sys
 from artificer import events as happened
 from artificer.cli.chat.reasoning import ReasoningPrinter
 from artificer.cli.terminal.console import clean, note, one_line
-from artificer.cli.terminal.words import FAILURES, duration
+from artificer.cli.terminal.words import duration
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.ports import CallProgress
 from artificer.runtime.observe import Observer
 from artificer.runtime.translator import Translator
+from artificer.values.failure_words import FAILURES
 from artificer.values.model import Delta
 
 ARGUMENTS = 60

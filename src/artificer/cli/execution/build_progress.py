@@ -7,7 +7,7 @@ from artificer.builds.gist import gist
 from artificer.builds.summary import came_to, left_out
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.screen import Screen
-from artificer.cli.terminal.words import FAILURES, count
+from artificer.cli.terminal.words import count
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, CallTool, Generate
 from artificer.core.record import EventLine, IntentLine
@@ -15,6 +15,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.runtime.builds.outcome import child_id
 from artificer.values.base import Digest
+from artificer.values.failure_words import FAILURES
 
 REPORT_WIDTH = 160
 """Characters of a report that are shown."""

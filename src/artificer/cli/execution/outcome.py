@@ -12,10 +12,11 @@ from artificer.cli.execution.progress import Progress
 from artificer.cli.execution.views import views_folder
 from artificer.cli.terminal.console import complain, note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.terminal.words import FAILURES, cost, count, joined, tokens
+from artificer.cli.terminal.words import cost, count, joined, tokens
 from artificer.config import Config
 from artificer.report import Views
 from artificer.runs import Run
+from artificer.values.failure_words import FAILURES
 from artificer.wiring.known_providers import key_variable
 from artificer.world import World
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from artificer.builds.summary import happened, wished
 from artificer.cli.terminal.console import one_line
-from artificer.cli.terminal.words import FAILURES, cost, count, duration, joined
+from artificer.cli.terminal.words import cost, count, duration, joined
 from artificer.core import events as ev
 from artificer.core.attachments import described
 from artificer.core.intents import (
@@ -24,6 +24,7 @@ from artificer.core.sources import label_in
 from artificer.core.verdict import Verdict
 from artificer.runtime.bindings import binding_in
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from artificer.values.failure_words import FAILURES
 from artificer.values.text import clip
 
 DETAIL = 160

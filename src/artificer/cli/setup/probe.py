@@ -10,10 +10,11 @@ from artificer.archive import Archive
 from artificer.cli.execution.progress import Progress
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.screen import Screen
-from artificer.cli.terminal.words import FAILURES, count, duration
+from artificer.cli.terminal.words import count, duration
 from artificer.config import Config
 from artificer.core.spec import Limits
 from artificer.errors import ArtificerError
+from artificer.values.failure_words import FAILURES
 from artificer.world import World
 
 TIMEOUT_S = 60

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from artificer.errors import ArtificerError
 from artificer.studio.context import context_of
 from artificer.studio.decisions import Decisions, decisions_of
-from artificer.studio.pages import page
+from artificer.studio.pages import page, rendered
 from artificer.world import World
 
 SHOWN = 50
@@ -27,6 +27,12 @@ async def show(request: Request) -> Response:
     found = [one for one in found if one.run.id not in below]  # shown with its caller
     values = {"found": found, "next": waiting.next, "searched": waiting.searched, "after": after}
     return page(request, "inbox", values)
+
+
+async def count(request: Request) -> Response:
+    """Show how many runs wait, as every page does next to its link to the inbox."""
+    found = await context_of(request).inbox.get()
+    return HTMLResponse(rendered("inbox_count", {"inbox": found}))
 
 
 async def _waiting(world: World, run: str) -> Decisions | None:
