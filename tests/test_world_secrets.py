@@ -21,7 +21,14 @@ from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.cleaning import MAX_HELD, CleanDeltas, cleaned_reply
 from artificer.runtime.observe import Observer
 from artificer.values.blocks import ReasoningBlock, TextBlock
-from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply, TextDelta
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    ModelFailure,
+    ModelReply,
+    RetryDelta,
+    TextDelta,
+)
 from artificer.world import World
 
 SECRET = "sk-live-51Hq8Zr7Tn3Vb9Kd2"
@@ -157,6 +164,18 @@ def test_a_secret_in_pieces_is_shown_in_none(size: int) -> None:
     arguments = [d for d in handed if isinstance(d, ArgumentsDelta)]
     assert "".join(d.text for d in arguments) == '{"a":"[secret K]"}{}'
     assert [d.index for d in arguments] == sorted(d.index for d in arguments)
+
+
+@pytest.mark.req("provider-delays")
+def test_what_was_held_back_of_a_reply_goes_when_it_begins_again() -> None:
+    handed: list[Delta] = []
+    deltas = CleanDeltas(CLEAN, handed.append)
+    retry = RetryDelta(code="rate_limited", until=1, attempt=2, attempts=4)
+    for delta in (TextDelta(text="One tw"), retry, TextDelta(text="One two")):
+        deltas(delta)
+    deltas.flush()
+    assert handed[:2] == [TextDelta(text="One "), retry]
+    assert "".join(d.text for d in handed[2:] if isinstance(d, TextDelta)) == "One two"
 
 
 MANIFEST = """

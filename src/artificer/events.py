@@ -69,6 +69,20 @@ class ArgumentsStreamed(_RunEvent):
     text: Text
 
 
+class ModelDelayed(_RunEvent):
+    """The request failed, as ``code`` says, and is sent again at ``until``; not journaled.
+
+    ``until`` is in milliseconds since 1970-01-01 UTC; ``attempt`` is the next one of ``attempts``.
+    Text, reasoning and arguments that the request had streamed do not count.
+    """
+
+    type: ClassVar[Literal["model_delayed"]] = "model_delayed"
+    code: FailureCode
+    until: int
+    attempt: int
+    attempts: int
+
+
 class ModelReplied(_RunEvent):
     """The reply of a turn is complete. ``usage`` and ``cost_micros`` are those of this request.
 
@@ -262,6 +276,7 @@ RunEvent = (
     | TextStreamed
     | ReasoningStreamed
     | ArgumentsStreamed
+    | ModelDelayed
     | ModelReplied
     | ModelRequestFailed
     | ModelChanged

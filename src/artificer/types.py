@@ -262,6 +262,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.values.model import ModelFailure as ModelFailure
     from artificer.values.model import ModelReply as ModelReply
     from artificer.values.model import ReasoningDelta as ReasoningDelta
+    from artificer.values.model import RetryDelta as RetryDelta
     from artificer.values.model import StopReason as StopReason
     from artificer.values.model import TextDelta as TextDelta
     from artificer.wiring.builds import Builds as Builds
@@ -305,13 +306,12 @@ _NAMES = {
     "artifacts.ticked": ("ItemState", "TickedChecklist"),
     "wiring.checklists": ("Checklists", "Ticked"),
     "providers.scripted": ("ScriptedAnswer",),
-    # policies
+    # policies and settings
     "core.conditions": ("Match",),
     "core.policy": ("DecisionWord", "Occasion", "PolicyQuery", "PolicyText"),
     "core.sources": ("CallSource",),
     "core.taint": ("Taint",),
     "core.verdict": ("Verdict", "VerdictWord"),
-    # settings
     "backends.browser.settings": ("BrowserConfig",),
     "backends.mcp.settings": ("McpConfig", "McpOAuthConfig", "McpServerConfig"),
     "backends.sandbox.settings": ("SandboxConfig",),
@@ -343,6 +343,7 @@ _NAMES = {
         "ModelReply",
         "StopReason",
         "ReasoningDelta",
+        "RetryDelta",
         "TextDelta",
     ),
     "ports.provider": ("Memo", "Payload"),
@@ -457,12 +458,11 @@ _NAMES = {
     "runtime.builds.tree": ("BuildNode",),
     "runtime.family": ("ChildNode",),
     "wiring.builds": ("Builds",),
-    # the journal and the budget
+    # the journal, the budget, worlds and what they tell of runs
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
     "ports": ("Budget", "Correction", "Signals", "Snapshots", "Versions"),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
     "runtime.day_budget": ("DayBudget",),
-    # worlds and what they tell of runs
     "archive": ("Archive",),
     "maintenance": ("Maintenance",),
     "report": ("Views",),

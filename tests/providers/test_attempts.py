@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -28,7 +29,7 @@ from artificer.providers.messages_wire import MessagesDialect, MessagesStream
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
 from artificer.providers.sdk import Endpoint
-from artificer.values.model import ModelFailure, ModelReply
+from artificer.values.model import Delta, ModelFailure, ModelReply, RetryDelta
 
 QUICK = AttemptLimits(first_delay=0.001, max_delay=0.002, idle=0.2, drain=0.05, request=5)
 DONE = {"choices": [{"delta": {"content": "Hi."}, "finish_reason": "stop"}]}
@@ -72,9 +73,13 @@ def streams(*outcomes: object) -> OpenStream:
     return open_stream  # type: ignore[return-value]
 
 
-async def run(*outcomes: object, limits: AttemptLimits = QUICK) -> ModelReply | ModelFailure:
+async def run(
+    *outcomes: object,
+    limits: AttemptLimits = QUICK,
+    on_delta: Callable[[Delta], None] = lambda _: None,
+) -> ModelReply | ModelFailure:
     return await generate_with_attempts(
-        streams(*outcomes), lambda: ChatStream(ChatDialect("x"), ()), lambda _: None, limits
+        streams(*outcomes), lambda: ChatStream(ChatDialect("x"), ()), on_delta, limits
     )
 
 
@@ -97,6 +102,18 @@ async def test_what_may_pass_is_asked_again(outcome: object) -> None:
     answer = await run(outcome, [DONE])
     assert isinstance(answer, ModelReply)
     assert answer.attempts == 2
+
+
+@pytest.mark.req("provider-delays")
+async def test_who_watches_learns_when_the_model_is_asked_again() -> None:
+    said = list[Delta]()
+    before = time.time() * 1000
+    refused = _StatusError(429, retry_after="0.01")
+    answer = await run(refused, [DONE], on_delta=said.append)
+    assert isinstance(answer, ModelReply)
+    [retry] = [delta for delta in said if isinstance(delta, RetryDelta)]
+    assert (retry.code, retry.attempt, retry.attempts) == ("rate_limited", 2, QUICK.attempts)
+    assert before + 9 <= retry.until <= time.time() * 1000 + 1_000
 
 
 @pytest.mark.req("provider-retries")

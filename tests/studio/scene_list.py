@@ -55,6 +55,19 @@ async def write(page: Any, model: FormingModel) -> None:
             continue
 
 
+async def be_limited(page: Any, model: FormingModel) -> None:
+    """Let the provider of the model want a pause, until the page says so."""
+    model.is_limited = True
+    while True:
+        model.may_write.set()
+        try:
+            await expect(page.locator("#delayed")).to_contain_text("rate limit", timeout=SOON)
+            break
+        except AssertionError:
+            continue
+    model.is_limited = False
+
+
 async def older(page: Any, _: FormingModel) -> None:
     """Go to the next page of a list."""
     await page.get_by_role("link", name="Older").click()
@@ -89,6 +102,7 @@ RUNS = (
     Scene("run-done", "/runs/sale"),
     Scene("run-revised", "/runs/r"),
     Scene("run-streaming", "/runs/forming"),
+    Scene("run-limited", "/runs/forming", be_limited),
     Scene("run-writing", "/runs/forming", write),
     Scene("run-asks", "/runs/asks"),
     Scene("run-paused", "/runs/paused"),

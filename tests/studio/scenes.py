@@ -28,6 +28,7 @@ from artificer.values.model import (
     Delta,
     ModelFailure,
     ModelReply,
+    RetryDelta,
     TextDelta,
 )
 from artificer.world import World
@@ -57,6 +58,9 @@ Boots and lamps carried the sale; tents did not move although they were cut by h
 FORMING = """The newsletter of week 41 did what it should: orders rose by a quarter within two days,
 and they stayed high until the end of the sale. What we do not know yet is how many of """
 BEGUN_TABLE = '{"table": {"kind": "table", "id": "customers", "title": "Who came back", "col'
+LATER = 4_000_000_000_000
+"""A moment far away: milliseconds since 1970."""
+
 MANY = 45
 """Runs of no interest, so that the list of runs has a second page."""
 
@@ -144,12 +148,16 @@ def sale(text: str = REPORT) -> ScriptedProvider:
 
 
 class FormingModel(ScriptedProvider):
-    """A model that writes a part of its last reply as often as it may, and never ends it."""
+    """A model that writes a part of its last reply as often as it may, and never ends it.
+
+    While it ``is_limited``, it says instead that its provider wants it to wait.
+    """
 
     def __init__(self, *replies: ModelReply, text: str = FORMING) -> None:
         super().__init__(replies)
         self._text = text
         self.begun, self.may_write = asyncio.Event(), asyncio.Event()
+        self.is_limited = False
 
     async def generate(
         self, payload: Payload, on_delta: Callable[[Delta], None]
@@ -160,6 +168,9 @@ class FormingModel(ScriptedProvider):
         while True:
             await self.may_write.wait()
             self.may_write.clear()
+            if self.is_limited:
+                on_delta(RetryDelta(code="rate_limited", until=LATER, attempt=2, attempts=4))
+                continue
             for word in self._text.split(" "):
                 on_delta(TextDelta(text=f"{word} "))
             on_delta(ArgumentsDelta(index=0, name="create_table", text=BEGUN_TABLE))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol
 
 from artificer.providers.failures import classify, error_in, failure, keyless, keyless_failure
-from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply
+from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply, RetryDelta
 
 RETRYABLE: frozenset[FailureCode] = frozenset(
     {
@@ -99,7 +100,8 @@ async def generate_with_attempts(
 ) -> ModelReply | ModelFailure:
     """Send the request until there is a reply, a permanent failure, or no attempt left.
 
-    Each attempt starts the reply again, so ``on_delta`` may get the beginning of a text twice.
+    Each attempt starts the reply again, so ``on_delta`` may get the beginning of a text twice; a
+    RetryDelta is between them, unless the next attempt follows at once.
     ``secret`` is kept out of every message. Cancelling closes the connection.
     """
     attempt = 1
@@ -115,8 +117,15 @@ async def generate_with_attempts(
             if isinstance(outcome, ModelFailure):
                 return keyless_failure(outcome, secret)
             return keyless(outcome, secret)
-        await asyncio.sleep(delay)
         attempt += 1
+        if delay and isinstance(outcome, ModelFailure):
+            on_delta(_retry(outcome.code, delay, attempt, limits))
+        await asyncio.sleep(delay)
+
+
+def _retry(code: FailureCode, delay: float, attempt: int, limits: AttemptLimits) -> RetryDelta:
+    until = round((time.time() + delay) * 1000)
+    return RetryDelta(code=code, until=until, attempt=attempt, attempts=limits.attempts)
 
 
 def _delay(

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
-from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    FormedDelta,
+    ModelFailure,
+    ModelReply,
+    RetryDelta,
+)
 
 Clean = Callable[[str], str]
 
@@ -59,11 +66,15 @@ class CleanDeltas:
     def __init__(self, clean: Clean, hand_on: Callable[[Delta], None]) -> None:
         self._clean = clean
         self._hand_on = hand_on
-        self._held: Delta | None = None
+        self._held: FormedDelta | None = None
 
     def __call__(self, delta: Delta) -> None:
         """Take a piece, and hand on what is certain."""
         held = self._held
+        if isinstance(delta, RetryDelta):  # the reply begins again, without what is held back
+            self._held = None
+            self._hand_on(delta)
+            return
         if held is not None and _joins(held, delta):
             delta = delta.replace(text=held.text + delta.text)
         else:
@@ -81,7 +92,7 @@ class CleanDeltas:
             self._hand_on(held)
 
 
-def _joins(one: Delta, other: Delta) -> bool:
+def _joins(one: FormedDelta, other: FormedDelta) -> bool:
     if isinstance(one, ArgumentsDelta) and isinstance(other, ArgumentsDelta):
         return one.index == other.index
     return type(one) is type(other)

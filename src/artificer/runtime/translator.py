@@ -28,6 +28,7 @@ from artificer.events import (
     EventsMissed,
     ItemTicked,
     ModelChanged,
+    ModelDelayed,
     ModelReplied,
     ModelRequestFailed,
     ReasoningStreamed,
@@ -44,6 +45,7 @@ from artificer.values.model import (
     ArgumentsDelta,
     Delta,
     ReasoningDelta,
+    RetryDelta,
     TextDelta,
 )
 
@@ -91,6 +93,15 @@ class Translator:
             case ArgumentsDelta(index=index, name=name, text=text):
                 return ArgumentsStreamed(
                     run=self.run, seq=self.seq, index=index, tool=name, text=text
+                )
+            case RetryDelta(code=code, until=until, attempt=attempt, attempts=attempts):
+                return ModelDelayed(
+                    run=self.run,
+                    seq=self.seq,
+                    code=code,
+                    until=until,
+                    attempt=attempt,
+                    attempts=attempts,
                 )
 
     def missed(self, count: int) -> EventsMissed:

@@ -18,6 +18,21 @@ FORM_KEY = secrets.token_urlsafe(24)
 """Stands for the key of the forms, which is another one for each person. Nobody can guess it."""
 
 
+SPACING = "Body-Spacing"
+"""The header that says after how many milliseconds a page may ask for its next body."""
+
+LEAST_MS = 300
+"""Milliseconds from one body to the next that a page asks for, however few watch."""
+
+BODIES_PER_SECOND = 25
+"""Bodies that all pages together ask for."""
+
+
+def spacing_ms(watchers: int) -> int:
+    """Return how many milliseconds lie between two bodies of one page."""
+    return max(LEAST_MS, watchers * 1_000 // BODIES_PER_SECOND)
+
+
 @dataclass
 class KeptBody:
     """A body as it was after a record, with the lock of who makes it."""

@@ -20,6 +20,7 @@ from artificer.events import (
     ArgumentsStreamed,
     CallProgressed,
     EventsMissed,
+    ModelDelayed,
     ReasoningStreamed,
     RunEnded,
     RunEvent,
@@ -50,6 +51,7 @@ _UNRECORDED = (
     ArgumentsStreamed,
     CallProgressed,
     EventsMissed,
+    ModelDelayed,
     RunEnded,
 )
 
@@ -111,6 +113,16 @@ class Broadcast:
     def is_watched(self) -> bool:
         """Whether anybody watches."""
         return bool(self._watchers)
+
+    @property
+    def watchers(self) -> int:
+        """How many watch."""
+        return len(self._watchers)
+
+    @property
+    def delay(self) -> ModelDelayed | None:
+        """Why the model is asked again, and when, as far as this reader has seen."""
+        return self._forming.delay
 
     def join(self) -> Watcher:
         """Return a watcher that gets what has formed, and what comes from now on."""
@@ -186,6 +198,16 @@ class Broadcasts:
         """Read a run that is executed here, before somebody watches it."""
         if run not in self._broadcasts:
             self._begin(run)
+
+    @property
+    def watchers(self) -> int:
+        """How many watch a run, over all runs."""
+        return sum(broadcast.watchers for broadcast in self._broadcasts.values())
+
+    def delay(self, run: str) -> ModelDelayed | None:
+        """Return why the model of a run is asked again, and when, where somebody has seen it."""
+        broadcast = self._broadcasts.get(run)
+        return broadcast.delay if broadcast else None
 
     async def pieces(self, run: str, after: int) -> AsyncGenerator[bytes, None]:
         """Yield the events of a run after a record; a reader that was cut off comes again.

@@ -6,6 +6,7 @@ from artificer.events import (
     ArgumentsStreamed,
     EventsMissed,
     ModelChanged,
+    ModelDelayed,
     ModelReplied,
     ModelRequestFailed,
     ReasoningStreamed,
@@ -41,6 +42,8 @@ class Forming:
         """Take note of an event."""
         if isinstance(event, _BEGINNINGS):
             self.events, self._size = [], 0
+        elif isinstance(event, ModelDelayed):  # the reply begins again
+            self.events, self._size = [event], 0
         elif isinstance(event, EventsMissed):
             self._lack(event)
         elif isinstance(event, Streamed):
@@ -53,6 +56,12 @@ class Forming:
                 self.events[-1] = whole
             else:
                 self.events.append(event)
+
+    @property
+    def delay(self) -> ModelDelayed | None:
+        """Why nothing forms, where the request has failed and is sent again later."""
+        first = self.events[0] if len(self.events) == 1 else None
+        return first if isinstance(first, ModelDelayed) else None
 
     def _lack(self, event: EventsMissed) -> None:
         """Say that pieces lack, once for those that follow each other."""

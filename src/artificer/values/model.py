@@ -139,4 +139,22 @@ class ReasoningDelta(Value, tag_field="type"):
     text: Text
 
 
-Delta = TextDelta | ReasoningDelta | ArgumentsDelta
+class RetryDelta(Value, tag_field="type"):
+    """The request failed with ``code``, and is sent again at ``until``: what has formed of the
+    reply does not count.
+
+    ``until`` is in milliseconds since 1970-01-01 UTC; ``attempt`` is the next one of ``attempts``.
+    """
+
+    type: ClassVar[Literal["retry"]] = "retry"
+    code: FailureCode
+    until: int
+    attempt: int
+    attempts: int
+
+
+FormedDelta = TextDelta | ReasoningDelta | ArgumentsDelta
+"""A piece of a reply."""
+
+Delta = FormedDelta | RetryDelta
+"""Anything that a provider says before its reply is complete."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from artificer.cli.execution.build_progress import BuildProgress
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.screen import Screen
-from artificer.cli.terminal.words import FAILURES, count, duration, joined
+from artificer.cli.terminal.words import count, duration, joined
 from artificer.core import events as ev
 from artificer.core.intents import Compact
 from artificer.core.record import EventLine, IntentLine
@@ -25,7 +27,8 @@ from artificer.events import (
 )
 from artificer.runtime.observe import Observer
 from artificer.runtime.translator import Translator
-from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta
+from artificer.values.failure_words import FAILURES
+from artificer.values.model import ArgumentsDelta, Delta, FormedDelta, ReasoningDelta, RetryDelta
 
 ARGUMENTS = 60
 """Characters of a call's arguments that are shown."""
@@ -88,6 +91,10 @@ class Progress(Observer):
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Show the end of the text in progress."""
+        if isinstance(delta, RetryDelta):
+            if not self._builds.covers(run, None):
+                self._show(f"turn {self._turn}: {FAILURES[delta.code]}; {_again(delta)}")
+            return
         if self._builds.covers(run, None):
             self._builds.streamed(run, delta.text)
             return
@@ -212,7 +219,12 @@ def _sent_back(event: ev.ReplyChecked) -> str:
     return f"sent back: {event.rejected or 'it contained no answer'}"
 
 
-def _activity(delta: Delta) -> str:
+def _again(delta: RetryDelta) -> str:
+    seconds = max(1, round(delta.until / 1000 - time.time()))
+    return f"asking again in {seconds} s (attempt {delta.attempt} of {delta.attempts})"
+
+
+def _activity(delta: FormedDelta) -> str:
     if isinstance(delta, ArgumentsDelta):
         return f"writes {delta.name}"
     return "thinks" if isinstance(delta, ReasoningDelta) else "answers"

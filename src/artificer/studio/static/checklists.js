@@ -1,5 +1,6 @@
 // Ticks without loading the page again, and shows what others tick.
-"use strict";
+
+import { released } from "./released.js";
 
 const place = () => document.getElementById("checklists");
 

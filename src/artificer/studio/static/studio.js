@@ -1,16 +1,9 @@
 // Follows a run: text and artifacts as they form, and each part of the page again after a record.
-"use strict";
 
-const FRAMES = 300; // how long a page waits for somebody who holds a button down
-
-// Waits until nothing in an element is pressed: an element that is replaced meanwhile loses the click.
-const released = async (element) => {
-  for (let frame = 0; frame < FRAMES && element.querySelector(":active"); frame += 1) {
-    await new Promise(requestAnimationFrame);
-  }
-};
-
-{
+import {
+  beginDelay, byId, delayed, finishCalls, finishDelay, finishMade, finishText, forming, judged, made, plan, settle, showArguments,
+} from "./forming.js";
+import { released } from "./released.js";
 
 const root = document.getElementById("run");
 
@@ -19,108 +12,7 @@ const RECORDS = ["run_started", "turn_started", "model_replied", "model_failed",
   "build_progressed", "item_ticked", "run_ended"];
 
 const AGAIN_MS = 3000; // how often a run that is idle is looked at: somebody may resume it
-
-const CITED = /\{\{artifact:([\w-]{1,40}):([^{}\s]{1,120})\}\}/g;
-
-const byId = (id) => document.getElementById(id);
-
-const make = (name, text, kind) => {
-  const made = document.createElement(name);
-  if (text) made.textContent = text;
-  if (kind) made.className = kind;
-  return made;
-};
-
-// ---- what is being written -------------------------------------------------------------------
-
-const forming = { text: "", planned: false, calls: new Map() };
-
-const showText = () => {
-  forming.planned = false;
-  const place = byId("forming");
-  if (!place) return;
-  const parts = [];
-  let at = 0;
-  for (const found of forming.text.matchAll(CITED)) {
-    parts.push(document.createTextNode(forming.text.slice(at, found.index)));
-    parts.push(make("span", `${found[1]} ${found[2]}`, "cited"));
-    at = found.index + found[0].length;
-  }
-  parts.push(document.createTextNode(forming.text.slice(at)));
-  place.replaceChildren(...parts);
-};
-
-const plan = () => {
-  if (forming.planned) return;
-  forming.planned = true;
-  requestAnimationFrame(showText);
-};
-
-const member = (text, name) => {
-  const found = text.slice(0, 4000).match(new RegExp(`"${name}"\\s*:\\s*("(?:[^"\\\\]|\\\\.){1,120}")`));
-  try {
-    return found ? JSON.parse(found[1]) : "";
-  } catch {
-    return "";
-  }
-};
-
-const showCall = (call) => {
-  if (!call.card) {
-    call.card = make("li", "", call.isArtifact ? "skeleton" : "");
-    byId(call.isArtifact ? "making" : "calling").append(call.card);
-  }
-  const id = member(call.text, "id");
-  const word = call.isArtifact ? call.tool.slice(7).replaceAll("_", " ") : call.tool;
-  call.card.dataset.artifact = id;
-  call.card.replaceChildren(make("strong", word), document.createTextNode(" "));
-  if (call.isArtifact && id) call.card.append(make("code", id), document.createTextNode(" "));
-  const title = call.isArtifact ? member(call.text, "title") : "";
-  if (title) call.card.append(make("span", title), document.createTextNode(" "));
-  call.card.append(make("span", call.state || `writing, ${call.text.length.toLocaleString("en")} ${call.text.length === 1 ? "character" : "characters"}`, "facts"));
-};
-
-const showArguments = (event) => {
-  const key = `${event.seq} ${event.index}`;
-  const call = forming.calls.get(key) || { tool: "", text: "", state: "" };
-  call.tool = event.tool || call.tool;
-  call.isArtifact = call.tool.startsWith("create_");
-  call.text += event.text;
-  forming.calls.set(key, call);
-  showCall(call);
-};
-
-const judged = (event) => {
-  const call = [...forming.calls.values()].find((one) => one.tool === event.tool && !one.state);
-  if (!call) return;
-  call.state = event.verdict === "allow" ? "allowed, and being made" : event.verdict === "ask" ? "waits for approval" : "refused";
-  if (!call.isArtifact) call.card.remove(); // the course shows it now
-  else showCall(call);
-};
-
-const finishText = () => {
-  forming.text = "";
-  plan();
-  const thinking = byId("thinking");
-  thinking.hidden = true;
-  thinking.querySelector("p").textContent = "";
-};
-
-const finishCalls = () => {
-  forming.calls.clear();
-  byId("making").replaceChildren();
-  byId("calling").replaceChildren();
-};
-
-const made = (artifact) => {
-  for (const card of byId("making").children) {
-    if (card.dataset.artifact === artifact) card.dataset.made = "yes";
-  }
-};
-
-const finishMade = () => {
-  for (const card of [...byId("making").children]) if (card.dataset.made) card.remove();
-};
+const UNSEEN_MS = 15000; // how often a page that nobody sees is brought up to date
 
 // ---- the parts of the page -------------------------------------------------------------------
 
@@ -169,6 +61,7 @@ const swap = (text) => {
     const name = fresh.dataset.part;
     const old = root.querySelector(`[data-part="${name}"]`);
     const html = fresh.outerHTML;
+    if (name === "frame" && known.get(name) === html) finishMade(); // what was made is in it
     if (!old || known.get(name) === html || isEdited(old)) continue;
     known.set(name, html);
     if (name === "frame") swapFrame(old, fresh);
@@ -180,75 +73,100 @@ const swap = (text) => {
 
 const follow = () => {
   let source = null;
-  let busy = false;
-  let again = false;
+  let timer = 0; // of the next fetch, if one is due
+  let fetching = Promise.resolve();
+  let spacing = Number(root.dataset.spacing);
+  let fetched = performance.now(); // the page came with a body
   let latest = Number(root.dataset.seq); // the last record that was heard of
   const head = () => root.querySelector(".run-head");
   const status = () => head().querySelector(".badge").textContent;
 
-  const refresh = async (event) => {
-    latest = Math.max(latest, Number(event?.lastEventId) || 0);
-    if (busy) {
-      again = true;
-      return;
-    }
-    busy = true;
+  const fetchBody = async () => {
+    fetched = performance.now();
     try {
       const answer = await fetch(`/runs/${root.dataset.run}/body?seq=${latest}`);
       if (answer.ok) {
+        spacing = Number(answer.headers.get("Body-Spacing")) || spacing;
         const text = await answer.text();
         await released(root);
         const before = status();
         swap(text);
+        settle(Number(head().dataset.seq));
         if (status() !== before) byId("said").textContent = `The run is now: ${status()}.`;
       }
     } catch {
-      again = false; // the studio is away: the stream comes again when it is back
-    } finally {
-      busy = false;
-    }
-    if (again) {
-      again = false;
-      await refresh();
+      // the studio is away: the stream comes again when it is back
     }
   };
 
-  const rested = async () => {
+  const refresh = async () => {
+    clearTimeout(timer);
+    timer = 0;
+    fetching = fetching.then(fetchBody); // one after the other: an older body never comes last
+    await fetching;
+  };
+
+  // The more pages watch, the more rarely each is brought up to date, and not all at once.
+  const wait = () => {
+    const least = document.hidden ? Math.max(spacing, UNSEEN_MS) : spacing;
+    return Math.max(0, fetched + least - performance.now()) + Math.random() * (spacing - 300);
+  };
+
+  const refreshSoon = (event) => {
+    latest = Math.max(latest, Number(event.lastEventId) || 0);
+    if (!timer) timer = setTimeout(refresh, wait());
+  };
+
+  const rested = async (event) => {
+    latest = Math.max(latest, Number(event.lastEventId) || 0);
     source.close();
+    finishDelay();
+    await refresh();
     finishText();
     finishCalls();
-    await refresh();
+    document.dispatchEvent(new Event("run-idle"));
     if (head().dataset.over === "yes") document.dispatchEvent(new Event("run-over"));
-    else setTimeout(() => listen(head().dataset.seq), AGAIN_MS);
+    else setTimeout(() => listen(head().dataset.seq), Math.max(AGAIN_MS, document.hidden ? UNSEEN_MS : spacing));
   };
 
   const listen = (after) => {
     source = new EventSource(`/runs/${root.dataset.run}/events?after=${after}`);
     const on = (kind, work) => source.addEventListener(kind, (event) => work(JSON.parse(event.data)));
-    source.addEventListener("open", () => { finishText(); finishCalls(); }); // the stream says again what has formed
-    on("text", (event) => { forming.text += event.text; plan(); });
+    const again = () => { finishText(); finishCalls(); };
+    const forms = () => { finishDelay(); if (forming.over) finishText(); };
+    source.addEventListener("open", again); // the stream says again what has formed
+    on("text", (event) => { forms(); forming.text += event.text; plan(); });
     on("events_missed", () => { forming.text += " … "; plan(); });
     on("reasoning", (event) => {
+      forms();
       byId("thinking").hidden = false;
       byId("thinking").querySelector("p").append(event.text);
     });
-    on("arguments", showArguments);
+    on("arguments", (event) => { finishDelay(); showArguments(event); });
     on("call_progressed", (event) => {
       const call = root.querySelector(`[data-call="${CSS.escape(event.call_id)}"] .progress`);
       if (call) call.textContent = event.total ? `${event.message} ${event.done} of ${event.total}` : event.message;
     });
-    on("model_replied", finishText);
-    on("model_failed", () => { finishText(); finishCalls(); });
-    on("model_changed", () => { finishText(); finishCalls(); });
-    on("turn_started", () => { finishText(); finishCalls(); });
+    on("model_delayed", (event) => { again(); delayed(event); });
+    on("model_replied", (event) => { finishDelay(); forming.over = event.seq; });
+    for (const kind of ["model_failed", "model_changed"]) on(kind, () => { finishDelay(); again(); });
+    on("turn_started", () => {
+      forming.calls.clear();
+      for (const card of byId("making").children) card.dataset.made = "yes";
+    });
     on("call_judged", judged);
     on("artifact_created", (event) => made(event.artifact.id));
-    for (const kind of RECORDS) source.addEventListener(kind, kind === "run_ended" ? rested : refresh);
+    for (const kind of RECORDS) source.addEventListener(kind, kind === "run_ended" ? rested : refreshSoon);
   };
 
   for (const part of root.querySelectorAll("[data-part]")) known.set(part.dataset.part, part.outerHTML);
+  document.addEventListener("visibilitychange", () => {
+    if (!timer || document.hidden) return;
+    clearTimeout(timer);
+    timer = setTimeout(refresh, wait());
+  });
+  if (byId("delayed").dataset.until) beginDelay();
   listen(root.dataset.seq);
 };
 
 if (root && root.dataset.over === "no") follow();
-}

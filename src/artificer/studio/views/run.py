@@ -11,11 +11,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import AuthorError, ConfigError, NotFoundError
-from artificer.studio.bodies import FORM_KEY
+from artificer.events import ModelDelayed
+from artificer.studio.bodies import FORM_KEY, SPACING, spacing_ms
 from artificer.studio.context import (
     MAX_FILES,
     READ_FILES,
     Form,
+    StudioContext,
     actor_of,
     context_of,
     history_of,
@@ -79,9 +81,11 @@ async def body(request: Request) -> Response:
     seq = number_in(request.query_params.get("seq", ""), -1)
     if seq < 0:
         return page(request, "run_body", await values_of(request))
+    context = context_of(request)
     standing = executions.executes(run), executions.problem(run, over=False)
-    text = await context_of(request).bodies.get((run, actor.scopes, standing), seq, make)
-    return HTMLResponse(text.replace(FORM_KEY, actor.form_key))
+    text = await context.bodies.get((run, actor.scopes, standing), seq, make)
+    headers = {SPACING: str(spacing_ms(context.broadcasts.watchers))}
+    return HTMLResponse(text.replace(FORM_KEY, actor.form_key), headers=headers)
 
 
 async def values_of(request: Request) -> dict[str, Any]:
@@ -108,8 +112,16 @@ async def values_of(request: Request) -> dict[str, Any]:
         "draft": WrittenMessage(),
         "problem": "",
         "here": here,
+        "delay": _delay(context, run.id),
+        "spacing_ms": spacing_ms(context.broadcasts.watchers),
         "failure": context.executions.problem(run.id, over=state.status is not None),
     }
+
+
+def _delay(context: StudioContext, run: str) -> ModelDelayed | None:
+    """Return why the model is asked again, and when, if that is still to come."""
+    found = context.broadcasts.delay(run)
+    return found if found and found.until > context.world.clock.now() else None
 
 
 async def report(request: Request) -> Response:
