@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
-from artificer.errors import NotFoundError
+from artificer.errors import ArtificerError, NotFoundError
 from artificer.policies.engine import consult_here
 from artificer.ports import Clock, Indexed, Provider, RunHead, Storage
 from artificer.recordings.export import export
@@ -34,6 +34,7 @@ from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system import SystemClock
+from artificer.values.canon import digest_of
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
 
@@ -148,6 +149,25 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         """
         query = run_query(**wanted)
         return await self._lister.page(query, limit, before, at_once=at_once, progress=progress)
+
+    async def count_runs(self) -> dict[str, int]:
+        """Return how many runs stand in which way, as the index has it, which is a cache.
+
+        Nothing where it has to be made first: :meth:`index_runs` does.
+        """
+        return await self._lister.counts()
+
+    async def unreachable(self) -> str:
+        """Ask for something small; return which part does not answer: ``journal``, ``blobs``."""
+        try:
+            await self._storage.journal.runs(limit=1)
+        except ArtificerError:
+            return "journal"
+        try:
+            await asyncio.to_thread(self._storage.blobs.has, digest_of(b""))
+        except ArtificerError:
+            return "blobs"
+        return ""
 
     async def index_runs(self, progress: ReportProgress = unreported) -> None:
         """Read what lists of runs need and have not read yet. Raises OperatorError."""

@@ -317,6 +317,11 @@ async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolse
     return await offered_tools(world._resources, agent or AgentDefinition())
 
 
+def observe(world: World, observer: Observer) -> None:
+    """Tell an observer what the runs do that a world executes here, from those begun next on."""
+    world._resources.watch(observer)
+
+
 async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
     """Yield the events of a run; its reader begins with the first one that is taken."""
     reader, storage = resources.reader(run_id, after), resources.storage

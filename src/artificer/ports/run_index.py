@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -101,6 +101,9 @@ class RunIndex(Protocol):
         With ``beyond``, those that come after that run in this order; none where it is not there.
         What it returns has no ``words``.
         """
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many runs stand in which way, by the words of ``status``."""
 
     def forget(self, run: str) -> None:
         """Forget what is known of a run, as after it was pruned; its place remains."""

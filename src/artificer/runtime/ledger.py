@@ -16,7 +16,7 @@ from artificer.core.events import Event
 from artificer.core.facts import Judges, OutputCheck, establish, reply_to_check
 from artificer.core.intents import CheckReply, Intent, JudgeCalls
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError, BudgetError, OperatorError, TamperedError
+from artificer.errors import ArtificerError, BudgetError, Fenced, OperatorError, TamperedError
 from artificer.ownership.local import FormerOwner, Hold
 from artificer.ports import (
     Anchored,
@@ -104,7 +104,9 @@ class Ledger:
             batch = Batch(self.run, self._head, self.state, self.requests)
             batch.blobs += [blob for outcome in outcomes for blob in outcome.blobs]
             return await self._commit(batch, events, settlements)
-        except ArtificerError:  # what cannot be recorded is paid for all the same
+        except ArtificerError as error:  # what cannot be recorded is paid for all the same
+            if isinstance(error, Fenced):
+                self._observer.fenced(self.run)
             await self._settle(settlements)
             raise
         finally:

@@ -27,6 +27,9 @@ class Observer:
     def progressed(self, run: str, progress: CallProgress) -> None:
         """A tool has reported its progress. Reports are not journaled."""
 
+    def fenced(self, run: str) -> None:
+        """A record was refused, because another process has taken the run over."""
+
     def idle(self, run: str) -> None:
         """This process no longer executes the run, for any reason."""
 
@@ -61,6 +64,11 @@ class Observers(Observer):
         """Tell all of them."""
         for observer in self._all:
             observer.progressed(run, progress)
+
+    def fenced(self, run: str) -> None:
+        """Tell all of them."""
+        for observer in self._all:
+            observer.fenced(run)
 
     def idle(self, run: str) -> None:
         """Tell all of them."""

@@ -143,6 +143,16 @@ class RunLister:
                 log.warning("the index of runs is not used: %s", error.message)
         return await self._scanned(query, limit, before, self._limit if at_once else None)
 
+    async def counts(self) -> dict[str, int]:
+        """Return how many runs stand in which way; nothing where no index says so, or not yet."""
+        try:
+            if self._index is None or await self.update(NEAR):
+                return {}
+            return dict(await asyncio.to_thread(self._index.counts))
+        except (OperatorError, TamperedError) as error:
+            log.warning("the index of runs is not used: %s", error.message)
+            return {}
+
     async def update(
         self, patience: int | None = None, progress: ReportProgress = unreported
     ) -> int:

@@ -19,6 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from artificer.errors import ArtificerError, BugError, OperatorError
+from artificer.health.health import Health
 from artificer.render.stylesheet import tokens
 from artificer.studio.access import Access
 from artificer.studio.agents import NO_AGENTS, Agents
@@ -27,6 +28,7 @@ from artificer.studio.api.routes import api
 from artificer.studio.choices import Offers
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
+from artificer.studio.operations import OPERATIONS
 from artificer.studio.problems import REPORT_BUG, answer_of, refused
 from artificer.studio.protection import HEADERS, Protection
 from artificer.studio.routes import ROUTES
@@ -63,6 +65,7 @@ def studio(
         routes=[
             Mount(PREFIX, api(context)),
             *ROUTES,
+            *OPERATIONS,
             Route("/static/tokens.css", _tokens),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -78,6 +81,7 @@ def studio(
         lifespan=lifespan,
     )
     app.state.studio = context
+    app.state.health = Health(world)
     return app
 
 

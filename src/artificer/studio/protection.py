@@ -41,6 +41,11 @@ FAILURES_PER_MINUTE = 60
 _ENTRANCE = re.compile(r"/|/runs/[^/]+")
 """The pages that an address with the key may begin with."""
 
+OPEN = frozenset({"/healthz", "/readyz"})
+"""The paths that are answered whoever asks: a word that says nothing of any run."""
+
+METRICS = "/metrics"
+
 LOCKED = "This studio is locked. Open the address that `artificer studio` printed, with its key."
 
 LOCKED_API = "Send a token: Authorization: Bearer …"
@@ -124,7 +129,9 @@ class Protection:
         path, key = request.scope["path"], request.query_params.get("key")
         if _ENTRANCE.fullmatch(path) and key is not None:
             return self._opened(request, key)
-        is_api = path.startswith(API)
+        if path in OPEN:
+            return None
+        is_api = path.startswith(API) or path == METRICS
         try:
             actor = self._access.sender(request, is_api=is_api)
         except AccessError:

@@ -52,6 +52,14 @@ class RunIndexSuite:
         assert run_index.add(2, RUNS[1:], END)
         assert _names(run_index) == "c.d b a.look-01 a"
 
+    def test_runs_are_counted_by_how_they_stand(self, run_index: RunIndex) -> None:
+        """Each once, whatever it was before."""
+        assert run_index.counts() == {}
+        run_index.add(0, RUNS, END)
+        assert run_index.counts() == {"completed": 3, "waiting": 1}
+        run_index.add(9, [replace(RUNS[2], status="completed")], Reached(10, "ten"))
+        assert run_index.counts() == {"completed": 4}
+
     def test_a_row_comes_back_as_it_was(self, run_index: RunIndex) -> None:
         """But for its words, which are there to be found."""
         run_index.add(0, RUNS, END)

@@ -84,6 +84,10 @@ class WorldResources:
         """Hands what happens to readers here and in other processes."""
         return Observers(self.feed, Relay(self.project)) if self.project else self.feed
 
+    def watch(self, observer: Observer) -> None:
+        """Tell an observer what the runs do that are executed here, from those begun next on."""
+        self.observer = Observers(self.observer, observer)
+
     def reader(self, run: str, after: int = 0) -> EventReader:
         """Return a reader of a run's events; whoever takes it closes it."""
         return EventReader(self.feed, self.storage, run, after)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -39,6 +40,10 @@ class MemoryRunIndex:
             runs = runs[places[0] + 1 :] if places else []
         found = [run for run in runs if query.wants(run) and self._of_builds(run, query)]
         return [replace(run, words=()) for run in found[:limit]]
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many runs stand in which way."""
+        return Counter(run.status for run in self._runs.values())
 
     def forget(self, run: str) -> None:
         """Forget what is known of a run."""

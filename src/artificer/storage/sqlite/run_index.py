@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,12 @@ class SqliteRunIndex:
         statement, values = _statement(query, beyond, limit)
         rows: list[Any] = self._file.ask(lambda db: db.execute(statement, values).fetchall(), [])
         return [_indexed(row) for row in rows]
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many runs stand in which way."""
+        query = "SELECT status, count(*) FROM runs GROUP BY status"
+        rows: list[Any] = self._file.ask(lambda db: db.execute(query).fetchall(), [])
+        return dict(rows)
 
     def forget(self, run: str) -> None:
         """Forget what is known of a run. What was deleted is overwritten."""
