@@ -17,7 +17,7 @@ SECRET = "sk-never-shown-0123456789"
 
 
 @pytest.mark.req("cli-doctor")
-async def test_doctor_asks_nobody_and_makes_nothing(shell: Shell) -> None:
+async def test_doctor_asks_no_model_and_makes_nothing(shell: Shell) -> None:
     async with StrictServer() as server:
         shell.configure(server.url)
         result = await shell.run("doctor", "--json", env={"ANTHROPIC_API_KEY": SECRET})
@@ -27,7 +27,7 @@ async def test_doctor_asks_nobody_and_makes_nothing(shell: Shell) -> None:
     assert found["artificer"]["ok"] is True
     assert found["provider anthropic"]["ok"] is True
     assert found["provider openai"]["ok"] is None
-    assert found["provider double"]["detail"] == server_url(shell)
+    assert found["provider double"]["detail"] == f"{server_url(shell)} answers: 1 model"
     assert found["default model"]["detail"] == "double/m"
     assert found["journal"]["detail"].startswith("none yet")
     assert found["provider local"]["hint"] == "artificer local fetch"

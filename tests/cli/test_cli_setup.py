@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_kit import Shell
+from http_support import answer, serving
 from strict_server import Calls, Fails, Says, StrictServer, Turn
 
 from artificer import cli, prices
@@ -53,8 +55,6 @@ async def test_models_shows_which_keys_are_missing(shell: Shell) -> None:
     rows = {line.split()[0]: line.split()[1] for line in table.out.splitlines()}
     expected = {"anthropic": "-", "openai": "yes", "groq": "-", "local": "-", "own": "no"}
     assert {name: rows[name] for name in expected} == expected
-    ollama = next(line for line in table.out.splitlines() if line.startswith("ollama"))
-    assert ollama.split()[1:3] == ["not", "checked"]
     assert "export OWN=…" in table.out
     assert "default: own/m" in table.err
     assert "sk-secret" not in table.out
@@ -63,6 +63,30 @@ async def test_models_shows_which_keys_are_missing(shell: Shell) -> None:
     by_name = {provider["name"]: provider for provider in listed["providers"]}
     assert by_name["own"]["models"] == ["own/m"]
     assert by_name["openai"]["key"] == "OPENAI_API_KEY"
+
+
+@pytest.mark.req("cli-models-local")
+async def test_servers_of_this_machine_are_asked_for_their_models(shell: Shell) -> None:
+    listed = json.dumps({"data": [{"id": "llama3.2"}, {"id": "\x1b[2Jevil"}, {"id": 3}]})
+    with serving(answer(body=listed)) as server, serving(answer(500)) as busy:
+        own = f'[providers.busy]\nbase_url = "{busy.url}/v1"\n'
+        own += '[providers.off]\nbase_url = "http://127.0.0.1:1/v1"\n'
+        own += '[providers.far]\nbase_url = "http://192.0.2.1/v1"\n'
+        (shell.cwd / "artificer.toml").write_text(own, encoding="utf-8")
+        env = {"OLLAMA_HOST": server.url, "OPENAI_API_KEY": "sk-not-for-it"}
+        found = (await shell.run("models", "--json", env=env)).json()["providers"]
+        table = (await shell.run("models", env=env)).out
+        checks = (await shell.run("doctor", env=env)).out
+    by_name = {provider["name"]: provider for provider in found}
+    assert by_name["ollama"]["models"] == ["ollama/llama3.2"]
+    ready = {name: by_name[name]["ok"] for name in ("ollama", "busy", "off", "far")}
+    assert ready == {"ollama": True, "busy": True, "off": None, "far": True}
+    rows = {line.split()[0]: line for line in table.splitlines()}
+    assert "yes" in rows["ollama"] and "ollama/llama3.2" in rows["ollama"]
+    assert "nothing answers there" in rows["off"] and "not checked" in rows["far"]
+    assert f"{server.url}/v1 answers: 1 model" in checks
+    assert {(seen.method, seen.target) for seen in server.seen} == {("GET", "/v1/models")}
+    assert not any("Authorization" in seen.headers for seen in server.seen)
 
 
 @pytest.mark.req("cli-models")

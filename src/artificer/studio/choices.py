@@ -11,11 +11,9 @@ from artificer.agent_definition import AgentDefinition, AgentKind
 from artificer.config import Config
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import ArtificerError
-from artificer.studio.local_servers import is_local, local_models
 from artificer.studio.remembered import Remembered
 from artificer.values.text import clip
-from artificer.wiring.known_providers import known_providers
-from artificer.wiring.provider_findings import ProviderFinding, known_models, provider_findings
+from artificer.wiring.local_servers import CheckedProvider, ask_local
 from artificer.world import World, tools_of
 
 REMEMBERED_S = 20.0
@@ -113,15 +111,7 @@ class Offers:
         await self._tools.aclose()
 
     async def _find_models(self) -> tuple[ModelGroup, ...]:
-        config = self._world.config
-        known = known_providers(config)
-        here = await local_models(known)
-        silent = {one.name for one in known if is_local(one)} - here.keys()
-        named = known_models(config)
-        return tuple(
-            _group(finding, [*named.get(finding.name, ()), *here.get(finding.name, ())], silent)
-            for finding in provider_findings(config)
-        )
+        return tuple(_group(found) for found in await ask_local(self._world.config))
 
     async def _find_tools(self) -> tuple[tuple[ToolChoiceEntry, ...], str]:
         try:
@@ -131,14 +121,14 @@ class Offers:
         return tuple(_entry(tool) for tool in found.tools[:MAX_TOOLS]), ""
 
 
-def _group(finding: ProviderFinding, models: list[str], silent: set[str]) -> ModelGroup:
-    is_silent = finding.name in silent
+def _group(found: CheckedProvider) -> ModelGroup:
+    finding = found.finding
     return ModelGroup(
         provider=finding.name,
-        ready=finding.ok is True and not is_silent,
-        models=tuple(dict.fromkeys(models)),
+        ready=finding.ok is True,
+        models=found.models,
         detail=finding.detail,
-        hint="nothing answers there" if is_silent else finding.hint,
+        hint=finding.hint,
         key=finding.key,
     )
 

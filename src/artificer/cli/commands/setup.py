@@ -15,8 +15,8 @@ from artificer.cli.declare import Command, argument, option, options
 class DoctorOptions:
     """Check what is installed, where data is stored, and which providers are ready.
 
-    Nothing is sent anywhere without --ask or --model: they ask the configured model, the embedded
-    one if it was fetched, and the models you name, for one word.
+    Servers of this machine are asked which models they have. --ask and --model ask the configured
+    model, the embedded one if it was fetched, and the models you name, for one word.
 
     \b
     Example:
@@ -81,9 +81,9 @@ class InitOptions:
 class ModelsOptions:
     """List the providers: which are ready, which variable holds their key, and their models.
 
-    Any model of a provider can be used, also those that are not listed. Nothing is sent anywhere;
-    `artificer doctor --ask` asks the models. The last lines name the default model and its
-    fallbacks, which take over when it does not answer.
+    Any model of a provider can be used, also those that are not listed. Servers of this machine
+    are asked which models they have; `artificer doctor --ask` asks the models themselves. The last
+    lines name the default model and its fallbacks, which take over when it does not answer.
 
     \b
     Example:

@@ -14,10 +14,12 @@ from artificer.cli.settings import Settings
 from artificer.cli.setup.probe import ask_model, journal_finding
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import count
 from artificer.config import FILE_NAME, Config
 from artificer.values.release import RELEASE
 from artificer.wiring.extras import EXTRAS, how_to_install, version_of
-from artificer.wiring.provider_findings import embedded_finding, provider_findings
+from artificer.wiring.local_servers import CheckedProvider, ask_local
+from artificer.wiring.provider_findings import embedded_finding
 from artificer.wiring.sandbox import grants_of
 
 
@@ -37,7 +39,7 @@ async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
     config = configuration(settings)
     ok, detail = await journal_finding(config)
     diagnoses = [*_program(), *_places(config), Diagnosis("journal", ok, detail)]
-    diagnoses += [*_sandboxes(config), *_providers(config)]
+    diagnoses += [*_sandboxes(config), *(await _providers(config))]
     diagnoses += await _ask(config, _candidates(config, options))
     if options.as_json:
         out_json([asdict(diagnosis) for diagnosis in diagnoses])
@@ -87,14 +89,21 @@ def _sandboxes(config: Config) -> list[Diagnosis]:
     return [*found, Diagnosis("sandbox", ok, f"mode {wanted.mode}: {used}", hint)]
 
 
-def _providers(config: Config) -> list[Diagnosis]:
+async def _providers(config: Config) -> list[Diagnosis]:
     found = [
-        Diagnosis(f"provider {p.name}", p.ok, p.detail, p.hint) for p in provider_findings(config)
+        Diagnosis(f"provider {p.finding.name}", p.finding.ok, _detail(p), p.finding.hint)
+        for p in await ask_local(config)
     ]
     models = ", then ".join(config.default_models)
     hint = "" if models else "--model, $ARTIFICER_MODEL, or model = in artificer.toml"
     found.append(Diagnosis("default model", bool(models) or None, models or "none", hint))
     return found
+
+
+def _detail(entry: CheckedProvider) -> str:
+    """Return how a provider is reached, and the number of models of a server that answered."""
+    answers = f" answers: {count(len(entry.models), 'model')}" if entry.answered else ""
+    return entry.finding.detail + answers
 
 
 def _candidates(config: Config, options: DoctorOptions) -> list[str]:

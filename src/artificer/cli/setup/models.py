@@ -6,11 +6,13 @@ from dataclasses import asdict
 
 from artificer.cli.commands.setup import ModelsOptions
 from artificer.cli.configuration import configuration
+from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.wiring.provider_findings import ProviderFinding, known_models, provider_findings
+from artificer.wiring.local_servers import ask_local
+from artificer.wiring.provider_findings import ProviderFinding
 
 COLUMNS = ("PROVIDER", "READY", "DETAIL", "MODELS")
 
@@ -18,18 +20,18 @@ EXAMPLES = 3
 """Models of a provider that the table shows; --json shows all that are known."""
 
 
-def models(settings: Settings, options: ModelsOptions) -> Exit:
-    """Print the providers as a table or as JSON. Nothing is sent anywhere."""
+@interruptible
+async def models(settings: Settings, options: ModelsOptions) -> Exit:
+    """Print the providers as a table or as JSON. Only servers of this machine are asked."""
     config = configuration(settings)
-    known = known_models(config)
-    found = provider_findings(config)
+    found = await ask_local(config)
     if options.as_json:
-        listed = [{**asdict(f), "models": known.get(f.name, [])} for f in found]
+        listed = [{**asdict(entry.finding), "models": entry.models} for entry in found]
         default = next(iter(config.default_models), None)
         fallbacks = list(config.default_models[1:])
         out_json({"default": default, "fallbacks": fallbacks, "providers": listed})
         return Exit.OK
-    print_table([COLUMNS, *(_row(finding, known.get(finding.name, [])) for finding in found)])
+    print_table([COLUMNS, *(_row(entry.finding, entry.models) for entry in found)])
     if config.default_models:
         first, *fallbacks = config.default_models
         note(f"default: {first}")
@@ -40,7 +42,7 @@ def models(settings: Settings, options: ModelsOptions) -> Exit:
     return Exit.OK
 
 
-def _row(finding: ProviderFinding, models: list[str]) -> tuple[str, ...]:
+def _row(finding: ProviderFinding, models: tuple[str, ...]) -> tuple[str, ...]:
     ready = {True: "yes" if finding.checked else "not checked", None: "-", False: "no"}[finding.ok]
     detail = f"{finding.detail}: {finding.hint}" if finding.hint else finding.detail
     more = " …" if len(models) > EXAMPLES else ""

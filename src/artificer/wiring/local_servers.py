@@ -10,11 +10,14 @@ import json
 import os
 import ssl
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from artificer.config import Config
 from artificer.providers.profiles import PROTOCOL
-from artificer.wiring.known_providers import KnownProvider
+from artificer.wiring.known_providers import KnownProvider, known_providers
+from artificer.wiring.provider_findings import ProviderFinding, known_models, provider_findings
 
 TIMEOUT_S = 0.7
 """Seconds that a server of this machine has to list its models."""
@@ -22,6 +25,39 @@ TIMEOUT_S = 0.7
 MAX_ANSWER = 1_000_000
 MAX_MODELS = 100
 MAX_NAME = 200
+
+
+SILENT = "nothing answers there"
+"""The hint about a server that does not run."""
+
+
+@dataclass(frozen=True)
+class CheckedProvider:
+    """A provider with the models that are known, and whether it has answered just now."""
+
+    finding: ProviderFinding
+    models: tuple[str, ...]
+    answered: bool
+
+
+async def ask_local(config: Config) -> list[CheckedProvider]:
+    """Return every provider, after the servers of this machine were asked for their models.
+
+    One that is silent is not ready, and not wrong: it may be started when it is wanted.
+    """
+    known = known_providers(config)
+    here, named = await local_models(known), known_models(config)
+    silent = {one.name for one in known if is_local(one)} - here.keys()
+    found = []
+    for finding in provider_findings(config):
+        name, entry = finding.name, finding
+        if name in silent and finding.ok:
+            entry = replace(finding, ok=None, hint=SILENT)
+        elif name in here:
+            entry = replace(finding, checked=True)
+        models = dict.fromkeys([*named.get(name, ()), *here.get(name, ())])
+        found.append(CheckedProvider(entry, tuple(models), answered=name in here))
+    return found
 
 
 def is_local(known: KnownProvider) -> bool:
