@@ -115,6 +115,25 @@ class StudioConfig(CheckedValue):
                 raise self.invalid(f"/proxies/{number}", f"is no address: {error}") from error
 
 
+LaneName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
+
+
+class WorkerConfig(CheckedValue):
+    """``[worker]``: how workers execute the runs that were submitted.
+
+    ``dispatcher`` is ``local``, or a URL whose scheme is the kind of another one. ``slots`` is how
+    many runs a worker executes at once, ``grace_seconds`` how long they may go on when it is
+    stopped. ``agents`` are those whose runs it executes, each as ``module:name``, besides those of
+    the studio. ``lanes`` are the limits of runs that one worker executes at once, by lane.
+    """
+
+    dispatcher: str = "local"
+    slots: Annotated[int, Meta(ge=1, le=1_000)] = 8
+    grace_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 25.0
+    agents: tuple[AgentPlace, ...] = ()
+    lanes: Mapping[LaneName, Annotated[int, Meta(ge=1, le=1_000)]] = field(default_factory=dict)
+
+
 class _Policies(CheckedValue):
     policy: PolicyKeys = PolicyKeys()
 
@@ -154,6 +173,7 @@ class Config(CheckedValue):
     telemetry: TelemetryConfig = TelemetryConfig()
     sandbox: SandboxConfig = SandboxConfig()
     studio: StudioConfig = StudioConfig()
+    worker: WorkerConfig = WorkerConfig()
     backends: Mapping[str, Mapping[str, JsonValue]] = field(default_factory=dict)
     host: Host | None = None
     workspaces: tuple[Grant, ...] = ()

@@ -98,6 +98,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.config import ProviderConfig as ProviderConfig
     from artificer.config import StudioConfig as StudioConfig
     from artificer.config import TelemetryConfig as TelemetryConfig
+    from artificer.config import WorkerConfig as WorkerConfig
     from artificer.contracts.capabilities import Operation as Operation
     from artificer.contracts.definition import CedarKeys as CedarKeys
     from artificer.contracts.definition import EffectClass as EffectClass
@@ -170,6 +171,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.core.state import Pending as Pending
     from artificer.core.state import RunPhase as RunPhase
     from artificer.core.state import RunState as RunState
+    from artificer.core.submission import Submission as Submission
     from artificer.core.taint import Taint as Taint
     from artificer.core.verdict import Verdict as Verdict
     from artificer.core.verdict import VerdictWord as VerdictWord
@@ -315,11 +317,10 @@ _NAMES = {
     "backends.browser.settings": ("BrowserConfig",),
     "backends.mcp.settings": ("McpConfig", "McpOAuthConfig", "McpServerConfig"),
     "backends.sandbox.settings": ("SandboxConfig",),
-    "config": ("ProviderConfig", "StudioConfig", "TelemetryConfig"),
+    "config": ("ProviderConfig", "StudioConfig", "TelemetryConfig", "WorkerConfig"),
     "core.price": ("Price", "PriceTier"),
     "contracts.model_settings": ("Effort", "ModelKeys", "RequestSettings"),
     "money": ("BudgetConfig", "LimitsConfig", "PriceConfig", "ReplyLimits", "TierConfig"),
-    # JSON, messages and model replies
     "values.base": ("Digest", "JsonObject", "JsonValue", "Problem"),
     "values.blocks": (
         "AttachedBlock",
@@ -393,11 +394,11 @@ _NAMES = {
         "Intent",
         "JudgeCalls",
     ),
-    # the state of a run
     "core.attachments": ("Attached",),
     "core.kinds": ("RunKind",),
     "core.repeats": ("Repeats",),
     "core.spec": ("Fallback", "RunSpec"),
+    "core.submission": ("Submission",),
     "core.state": ("CallState", "Doubt", "FailedModel", "Pending", "RunPhase", "RunState"),
     "core.waits": ("CallWait", "IdleStanding"),
     "core.window": ("Window",),
@@ -409,7 +410,6 @@ _NAMES = {
         "MadeKind",
     ),
     "artifacts.revision": ("Candidate",),
-    # builds
     "artifacts.completion": ("Completion",),
     "artifacts.handover": ("Handover",),
     "artifacts.phase": ("Phase", "Task"),

@@ -22,6 +22,7 @@ from artificer.contracts.output import OutputT
 from artificer.core.signals import Signal
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
+from artificer.core.submission import USUAL, Submission
 from artificer.events import RunEvent
 from artificer.ports import Approver, Clock, Prompt, Storage
 from artificer.runs import Run, make_run, text_of
@@ -45,6 +46,7 @@ from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
 from artificer.wiring.signals import MessageOptions, send
 from artificer.wiring.specs import Recorded
 from artificer.wiring.storage import memory_storage, open_storage
+from artificer.wiring.submitting import submit
 
 if TYPE_CHECKING:
     from artificer.archive import Archive
@@ -59,47 +61,20 @@ if TYPE_CHECKING:
     from artificer.wiring.checklists import Checklists
 
 
-@dataclass(frozen=True, eq=False)
-class World(AbstractAsyncContextManager["World"]):
-    """Runs agents, and keeps what they do."""
+class OpenWorld:
+    """The settings of a world, and what is done with it besides running agents."""
 
     _resources: WorldResources
-
-    @classmethod
-    @asynccontextmanager
-    async def open(
-        cls,
-        config: Config | None = None,
-        storage: Storage | None = None,
-        **parts: Unpack[WorldParts],
-    ) -> AsyncIterator[Self]:
-        """Open or make the world of this project, as ``artificer.toml`` and the environment say.
-
-        A ``storage`` of your own keeps everything in its place. The world closes it, and the
-        providers among the `WorldParts`. Raises AuthorError for what is no part of a world.
-        """
-        config, checked = config or load_config(), CheckedParts.of(**parts)
-        opened = await open_storage(config, storage, checked.clock)
-        async with aclosing(cls(WorldResources(config, opened, checked))) as world:
-            yield world
-
-    @classmethod
-    def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
-        """Return a world that lives as long as the process."""
-        made = CheckedParts.of(**parts)
-        return cls(WorldResources(config or Config(), memory_storage(made.clock), made))
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connections to providers, and the journal."""
-        await self._resources.aclose()
 
     @property
     def config(self) -> Config:
         """The settings of the world."""
         return self._resources.config
+
+    @property
+    def storage(self) -> Storage:
+        """Where everything is kept. Only Artificer writes to it."""
+        return self._resources.storage.storage
 
     @property
     def clock(self) -> Clock:
@@ -135,6 +110,44 @@ class World(AbstractAsyncContextManager["World"]):
 
         return Checklists(self._resources)
 
+
+@dataclass(frozen=True, eq=False)
+class World(OpenWorld, AbstractAsyncContextManager["World"]):
+    """Runs agents, and keeps what they do."""
+
+    _resources: WorldResources
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        config: Config | None = None,
+        storage: Storage | None = None,
+        **parts: Unpack[WorldParts],
+    ) -> AsyncIterator[Self]:
+        """Open or make the world of this project, as ``artificer.toml`` and the environment say.
+
+        A ``storage`` of your own keeps everything in its place. The world closes it, and the
+        providers among the `WorldParts`. Raises AuthorError for what is no part of a world.
+        """
+        config, checked = config or load_config(), CheckedParts.of(**parts)
+        opened = await open_storage(config, storage, checked.clock)
+        async with aclosing(cls(WorldResources(config, opened, checked))) as world:
+            yield world
+
+    @classmethod
+    def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
+        """Return a world that lives as long as the process."""
+        made = CheckedParts.of(**parts)
+        return cls(WorldResources(config or Config(), memory_storage(made.clock), made))
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections to providers, and the journal."""
+        await self._resources.aclose()
+
     async def run(
         self,
         prompt: Prompt,
@@ -162,6 +175,29 @@ class World(AbstractAsyncContextManager["World"]):
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
             state = await made.start(self._resources, run_id)
             return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
+
+    async def submit(
+        self,
+        prompt: Prompt,
+        agent: AgentDefinition | None = None,
+        *,
+        name: str = "",
+        priority: int = USUAL,
+        tenant: str = "",
+        lane: str = "",
+        run_id: str | None = None,
+        history: EarlierMessages | None = None,
+    ) -> str:
+        """Record the beginning of a run that `artificer worker` executes, and return its id.
+
+        Workers have the agent of a program under its ``name``, as ``module:name``. ``priority``
+        goes from 1, the first, to 5; runs of the same priority take turns by ``tenant``, and a
+        ``lane`` is a group of runs with a limit of its own. Raises what :meth:`run` raises, and
+        InvalidValueError for one of these.
+        """
+        wanted = Submission(agent=name, priority=priority, tenant=tenant, lane=lane)
+        agent = agent or AgentDefinition()
+        return await submit(self._resources, prompt, agent, wanted, run_id, history)
 
     @asynccontextmanager
     async def stream(

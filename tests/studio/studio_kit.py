@@ -15,8 +15,8 @@ import pytest
 from uvicorn import Config, Server
 
 from artificer.backends.browser.window import PROGRAMS
+from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.studio.access import Access
-from artificer.studio.agents import NO_AGENTS, Agents
 from artificer.studio.app import studio
 from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import ApiTokens

@@ -26,6 +26,7 @@ SECTIONS = {
         "chat": ("run.chat", "Talk to a model in the terminal."),
         "build": ("build.build", "Build software: plan, specs, phases, code."),
         "studio": ("studio.studio", "Watch runs, decide and look back in the browser."),
+        "worker": ("worker.worker", "Execute runs that were submitted, on any machine."),
     },
     "Continue": {
         "resume": ("run.resume", "Continue an interrupted, stalled, paused or waiting run."),
@@ -165,6 +166,9 @@ def main() -> NoReturn:
         # Python flushes stdout once more when it exits: that must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     gc.freeze()
+    if "temporalio" in sys.modules:  # its threads may abort an interpreter that ends
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

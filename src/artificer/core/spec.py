@@ -13,6 +13,7 @@ from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import PROMPTED, RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
+from artificer.core.submission import Submission
 from artificer.core.taint import Taint
 from artificer.values.base import CheckedValue, Meta
 from artificer.values.blocks import AttachedBlock, Message
@@ -119,7 +120,7 @@ class RunSpec(CheckedValue):
     agent that checks final replies as well. ``attachments`` come before the prompt, and before both
     the messages of ``history``, taken from the run ``history_from``; ``taint`` is the untrusted
     tool whose result they hold. ``fallbacks`` are the models that take over, in order, when the
-    model does not answer.
+    model does not answer. With a ``submission`` workers execute the run.
     """
 
     kind: RunKind
@@ -150,6 +151,7 @@ class RunSpec(CheckedValue):
     history_from: str = ""
     taint: Taint | None = None
     fallbacks: tuple[Fallback, ...] = ()
+    submission: Submission | None = None
 
     @property
     def full_name(self) -> str:

@@ -7,17 +7,11 @@ may be lost or wrong at any time: that costs time, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Protocol
+from typing import Protocol
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-FIRST, USUAL, LAST = 1, 3, 5
-"""The priorities: the first, the one of runs that name none, and the last."""
-
-MAX_NAME = 64
-"""The longest name of a tenant or a lane."""
-
-DispatchName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]*\Z", max_length=MAX_NAME)]
+from artificer.core.submission import USUAL
 
 
 class RunOver(Struct, frozen=True, tag="over"):
@@ -51,16 +45,12 @@ CANCEL = "cancel:"
 
 
 class DispatchedRun(Struct, frozen=True):
-    """A run to be executed by a worker.
-
-    ``priority`` goes from 1, the first, to 5. Runs of the same priority take turns by ``tenant``.
-    A ``lane`` is a group of runs with a limit of its own.
-    """
+    """A run to be executed by a worker, with the members of its `Submission`."""
 
     run: str
-    priority: Annotated[int, Meta(ge=FIRST, le=LAST)] = USUAL
-    tenant: DispatchName = ""
-    lane: DispatchName = ""
+    priority: int = USUAL
+    tenant: str = ""
+    lane: str = ""
 
 
 class Dispatcher(Protocol):
@@ -87,10 +77,13 @@ class Dispatcher(Protocol):
             OperatorError: the dispatcher cannot be reached.
         """
 
-    async def serve(self, execute: ExecuteSegment, slots: int) -> None:
+    async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs, at most ``slots`` at once, until the task is cancelled.
 
-        Then no more are begun, and those under way are cancelled and awaited.
+        Then no more are begun, and those under way are cancelled after ``grace_s``, and awaited.
+
+        Raises:
+            OperatorError: the dispatcher cannot be reached.
         """
 
     async def aclose(self) -> None:

@@ -15,7 +15,7 @@ from artificer.recordings.export import gather
 from artificer.recordings.file import RecordingHeader, blob_of, decompress, to_file
 from artificer.runtime.load import load, read_chain
 from artificer.runtime.replay import replay
-from artificer.runtime.signals import Signalled, last_taken
+from artificer.runtime.signals import Signalled, last_taken, was_submitted
 from artificer.runtime.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
@@ -109,8 +109,12 @@ async def read_recording(data: bytes) -> Recording:
 
 
 async def _import_signals(journal: Journal, run: str, head: Head, lines: Sequence[Line]) -> None:
-    """Tell a journal up to which signal an imported run has read elsewhere."""
-    if (taken := last_taken(lines)) and isinstance(journal, Signalled):
+    """Tell a journal up to which signal an imported run has read elsewhere.
+
+    Workers leave a run alone that was submitted elsewhere: what it does was not wanted here.
+    """
+    taken = last_taken(lines)
+    if (taken or was_submitted(lines)) and isinstance(journal, Signalled):
         await journal.note_import(run, head, taken)
 
 

@@ -174,9 +174,9 @@ class Engine(Struct):
         return ledger.state
 
     @asynccontextmanager
-    async def writing(self, run: str, before: Loaded) -> AsyncIterator[Ledger]:
-        """Hold an idle run, as it was read, to record what begins nothing."""
-        ledger = await self._ledger(run, before)
+    async def writing(self, run: str, before: Loaded | None) -> AsyncIterator[Ledger]:
+        """Hold an idle run, as it was read, or a new one, to record what begins nothing."""
+        ledger = await (self._ledger(run, before) if before else self._new_ledger(run))
         try:
             yield ledger
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from artificer.core.events import RunForked
+from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import AskApproval
 from artificer.core.record import EventLine, Line
 from artificer.core.signal_events import follows
@@ -42,6 +42,12 @@ async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> li
 def last_taken(lines: Sequence[Line]) -> int:
     """The number of the last signal that a run took; 0 for none."""
     return max((number for _, number in _taken(lines)), default=0)
+
+
+def was_submitted(lines: Sequence[Line]) -> bool:
+    """Whether a run with these records was submitted to workers."""
+    events = [line.event for line in lines[:1] if isinstance(line, EventLine)]
+    return any(isinstance(e, PromptReceived) and e.spec.submission is not None for e in events)
 
 
 def _taken(lines: Sequence[Line]) -> Iterator[tuple[EventLine, int]]:

@@ -18,11 +18,11 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.errors import ArtificerError, BugError, OperatorError
 from artificer.health.health import Health
 from artificer.render.stylesheet import tokens
 from artificer.studio.access import Access
-from artificer.studio.agents import NO_AGENTS, Agents
 from artificer.studio.api.declared import PREFIX
 from artificer.studio.api.routes import api
 from artificer.studio.choices import Offers

@@ -8,12 +8,12 @@ from typing import Any
 from artificer.agent import Agent
 from artificer.agent_definition import AgentDefinition, AgentKind
 from artificer.core.spec import Limits
+from artificer.dispatch.agents import agent_of
 from artificer.errors import ConfigError, NotFoundError
 from artificer.money import micros
 from artificer.ports import Attachment
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
-from artificer.studio.agents import agent_of
 from artificer.studio.context import StudioContext
 from artificer.world import tools_of
 

@@ -12,12 +12,12 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from artificer.dispatch.agents import Agents
 from artificer.errors import AuthorError, NotFoundError, OperatorError
 from artificer.ports import Attachment
 from artificer.ports.attachment import attachment_of
 from artificer.runs import History, Run
 from artificer.studio.access import Actor
-from artificer.studio.agents import Agents
 from artificer.studio.bodies import Bodies
 from artificer.studio.broadcasts import Broadcasts
 from artificer.studio.choices import Offers

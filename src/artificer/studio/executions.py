@@ -7,9 +7,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from artificer.core.spec import RunSpec
+from artificer.dispatch.agents import Agents, agent_of
+from artificer.dispatch.callers import topmost
 from artificer.errors import ArtificerError, OperatorError, OwnedError
-from artificer.studio.agents import Agents, agent_of
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio.executions")
@@ -19,9 +19,6 @@ MAX_EXECUTIONS = 32
 
 PATIENCE_S = 0.3
 """How long a person waits to hear that another process has the run."""
-
-MAX_CALLERS = 20
-"""How far up the callers of a run are looked for."""
 
 
 class Executions:
@@ -65,8 +62,8 @@ class Executions:
         A run that another one has started goes on as a part of that one, so the topmost is resumed.
         Raises NotFoundError, TamperedError.
         """
-        top, spec = await self._topmost(run)
-        agent = agent_of(spec, self._agents)
+        top, state = await topmost(self._world.storage, run)
+        agent = agent_of(state.run_spec, self._agents)
         self.start(top, lambda: self._world.resume(top, agent, take_over=take_over))
 
     async def resume_here(self, run: str, *, take_over: bool = False) -> None:
@@ -74,7 +71,7 @@ class Executions:
 
         Raises NotFoundError, TamperedError.
         """
-        top, _ = await self._topmost(run)
+        top, _ = await topmost(self._world.storage, run)
         self.elsewhere.pop(run, None)
         await self.resume(run, take_over=take_over)
         if (task := self._tasks.get(top)) is not None:
@@ -98,19 +95,6 @@ class Executions:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _topmost(self, run: str) -> tuple[str, RunSpec]:
-        """Return the topmost caller that is not over; the run itself where none waits for it."""
-        state = (await self._world.get(run)).state
-        for _ in range(MAX_CALLERS):
-            parent = state.run_spec.parent
-            if state.status is not None or not parent:
-                break
-            above = (await self._world.get(parent)).state
-            if above.status is not None:
-                break
-            run, state = parent, above
-        return run, state.run_spec
 
     async def _perform(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
         try:

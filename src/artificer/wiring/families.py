@@ -6,14 +6,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from artificer.contracts.definition import AGENT_ORIGINS
+from artificer.core.events import PromptReceived
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
+from artificer.core.submission import Submission
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.ports import SpendingLimit
 from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import called
 from artificer.runtime.load import first_spec, load
+from artificer.runtime.outcome import Outcome
+from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 
@@ -31,6 +35,14 @@ class Assembly(Struct, frozen=True):
         state = await engine.start(run, self.spec, self.blobs)
         await end_children(world, run, state)
         return state
+
+    async def submit(self, run: str, submission: Submission) -> None:
+        """Record its beginning; workers execute it. Raises OperatorError where it is there."""
+        spec = self.spec.replace(submission=submission)
+        async with self.engine.writing(run, None) as ledger:
+            at = self.engine.performer.clock.now()
+            event = PromptReceived(at=at, spec=spec, release=RELEASE)
+            await ledger.commit(event, outcomes=[Outcome(event, self.blobs)])
 
 
 async def with_family(world: WorldResources, engine: Engine, run: str, spec: RunSpec) -> Engine:

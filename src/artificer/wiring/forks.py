@@ -53,7 +53,7 @@ async def new_fork(
     """
     storage, changes = world.storage, changes or ForkChanges()
     origin = await load(storage.journal, storage.blobs, run)
-    before = first_spec_of(origin)
+    before = first_spec_of(origin).replace(submission=None)  # whoever forks executes the fork
     _require_same(agent, before)
     provider, spec = _fork_spec(world, agent, before, changes.prompt)
     models = dict(zip(spec.full_names, providers_of(provider), strict=True))

@@ -48,6 +48,7 @@ class RunOptions(
       git log -20 | artificer run "What changed?" --tools ./tools --out ./report
       artificer run --agent triage:agent < issue.txt
       artificer run "What is in this picture?" --attach cat.png
+      artificer run "Sort the inbox" --agent triage:agent --submit
     """
 
     prompt: str | None = argument(required=False)
@@ -106,6 +107,18 @@ class RunOptions(
     )
     max_cost: float | None = option(
         type=DOLLARS, help="Limit in dollars, for a model whose price is known."
+    )
+    submit: bool = option(
+        is_flag=True, help="Leave the run to `artificer worker`, and print its id at once."
+    )
+    priority: int | None = option(
+        type=click.IntRange(1, 5), help="With --submit: 1 is first, 5 last. Default: 3."
+    )
+    tenant: str | None = option(
+        metavar="NAME", help="With --submit: runs of the same priority take turns by tenant."
+    )
+    lane: str | None = option(
+        metavar="NAME", help="With --submit: a group of runs with a limit of its own."
     )
 
 

@@ -17,6 +17,7 @@ from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_prompt
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
+from artificer.cli.run.submitted import check_submitted, submit
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
@@ -39,8 +40,12 @@ from artificer.wiring.settings import each_turn
 @interruptible
 async def run(settings: Settings, options: RunOptions) -> Exit:
     """Run a prompt and deliver its outcome."""
+    check_submitted(options)
     prompt = _prompt(options)
     schema = None if options.schema is None else _read_schema(options.schema)
+    if options.submit:
+        async with opened_world(settings, options) as world:
+            return await submit(world, prompt, _agent(world.config, options, schema), options)
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
             finished = await world.run(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from artificer.cli.commands.signals import CancelOptions
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.core.signals import Cancel
+from artificer.world import World
+
+CHECKS, PAUSE_S = 12, 0.25
+"""How often, and how many seconds apart, to check whether a worker has ended the run."""
 
 
 @interruptible
@@ -15,9 +22,24 @@ async def cancel(settings: Settings, options: CancelOptions) -> Exit:
     """End the run and print its status."""
     async with opened_world(settings) as world:
         run_id = await world.archive.find(options.run)
-        before = (await world.get(run_id)).state.status
+        found = (await world.get(run_id)).state
+        before = found.status
+        if before is None and found.run_spec.submission is not None:
+            await _let_worker_end(world, run_id, options.reason)
         after = (await world.cancel(run_id, options.reason)).status
         if before is not None:
             note(f"run {run_id} had already ended")
         out(after)
         return Exit.OK
+
+
+async def _let_worker_end(world: World, run: str, reason: str) -> None:
+    """Let the worker that executes a run end it, with the tools that are under way.
+
+    Otherwise it would learn only when a tool ends that the run is over.
+    """
+    await world.send(run, Cancel(reason=reason))
+    for _ in range(CHECKS):
+        await asyncio.sleep(PAUSE_S)
+        if (await world.get(run)).state.status is not None:
+            return

@@ -1,4 +1,4 @@
-"""The agents of a studio, by name, and the one that a recorded run belongs to."""
+"""The agents of a studio or a worker, by name, and the one that a recorded run belongs to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from artificer.agent_definition import AgentDefinition, AgentTool
 from artificer.backends.function.decorator import FunctionTool
 from artificer.core.spec import RunSpec
+from artificer.errors import ConfigError
 
 Agents = Mapping[str, AgentDefinition[Any]]
 """Agents by the names under which people choose them, as ``module:name``."""
@@ -16,10 +17,21 @@ NO_AGENTS: Agents = {}
 
 
 def agent_of(spec: RunSpec, agents: Agents) -> AgentDefinition[Any] | None:
-    """Return the agent whose functions a recorded run has; the one with the most of them.
+    """Return the agent that a run was submitted with, or else the one whose functions it has; the
+    one with the most of them.
 
-    None for a run that needs no functions of a program.
+    None for a run that needs no functions of a program. Raises ConfigError where a run names an
+    agent that is not here: a name in a record imports nothing.
     """
+    name = spec.submission.agent if spec.submission else ""
+    if name and name not in agents:
+        raise ConfigError(
+            f"The run needs the agent {name!r}, which is not here.",
+            hint=f"Start the worker with --agent {name}, or name it in artificer.toml: "
+            f'[worker] agents = ["{name}"].',
+        )
+    if name:
+        return agents[name]
     recorded = set(spec.tools().names)
     found = [
         (len(own), agent)

@@ -1,0 +1,32 @@
+"""The log of a worker: one JSON object a line, on stderr."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+FACTS = ("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher")
+"""Members of a record that a line shows. None of them holds what a model or a tool said."""
+
+
+class JsonLines(logging.Formatter):
+    """Formats a record as a JSON object of one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line: the time, the level, the logger, the message and the facts."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, object] = {"at": at, "level": record.levelname.lower()}
+        line |= {"logger": record.name, "message": record.getMessage()}
+        line |= {name: vars(record)[name] for name in FACTS if name in vars(record)}
+        return json.dumps(line)
+
+
+def start_log() -> None:
+    """Write the records of Artificer to stderr from now on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("artificer")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)

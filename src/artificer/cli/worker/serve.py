@@ -1,0 +1,52 @@
+"""``artificer worker``: execute submitted runs until a signal stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing, suppress
+
+from artificer.cli.commands.worker import ServeOptions
+from artificer.cli.configuration import configuration
+from artificer.cli.execution.agents import load_agent
+from artificer.cli.interruptible import interruptible
+from artificer.cli.settings import Settings
+from artificer.cli.terminal.exits import Exit
+from artificer.cli.worker.log import start_log
+from artificer.dispatch.kinds import open_dispatcher
+from artificer.dispatch.worker import Worker, WorkerOptions
+from artificer.world import World
+
+log = logging.getLogger("artificer.worker")
+
+
+@interruptible
+async def serve(settings: Settings, options: ServeOptions) -> Exit:
+    """Work until SIGINT or SIGTERM. Raises ConfigError, OperatorError."""
+    config = configuration(settings, options)
+    shared = config.worker
+    config = config.replace(
+        storage=options.world or config.storage,
+        worker=shared.replace(dispatcher=options.dispatcher or shared.dispatcher),
+    )
+    places = dict.fromkeys([*shared.agents, *config.studio.agents, *options.agents])
+    agents = {place: load_agent(place) for place in places}
+    start_log()
+    async with (
+        World.open(config) as world,
+        aclosing(await open_dispatcher(config)) as dispatcher,
+    ):
+        working = WorkerOptions(
+            slots=options.slots or shared.slots,
+            until_idle=options.until_idle,
+            grace_s=shared.grace_seconds if options.grace is None else options.grace,
+        )
+        worker = Worker(world, dispatcher, agents, working)
+        kind = config.worker.dispatcher.partition(":")[0]
+        log.info("ready", extra={"slots": working.slots, "dispatcher": kind})
+        with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
+            await worker.run()
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+    return Exit.OK

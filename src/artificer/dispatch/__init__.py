@@ -1,0 +1,1 @@
+"""Executing runs that other processes submitted: segments, dispatchers, the sweeper, the worker."""

@@ -1,0 +1,36 @@
+"""When a stalled run is tried again: each time twice as long after the last attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from artificer.core.events import ModelFailed, ModelResponded
+from artificer.core.record import EventLine, Line
+
+FIRST_S, LONGEST_S = 15.0, 3600.0
+"""The shortest and the longest delay."""
+
+ATTEMPTS = 14
+"""Attempts without a reply after which a person has to resume the run: some six hours."""
+
+LOOKED_AT = 60
+"""Records that are looked at for attempts."""
+
+PASSING: frozenset[str] = frozenset({"overloaded", "rate_limited", "timeout", "unavailable"})
+"""Failures that pass by themselves; the others need a person, or another day."""
+
+
+def delay_of(lines: Iterable[Line]) -> float | None:
+    """Return how long to wait after the last of these records, the newest of a stalled run.
+
+    None where waiting does not help.
+    """
+    failed: list[ModelFailed] = []
+    for line in lines:
+        if isinstance(line, EventLine) and isinstance(line.event, ModelFailed):
+            failed.append(line.event)
+        elif isinstance(line, EventLine) and isinstance(line.event, ModelResponded):
+            failed.clear()
+    if not failed or failed[-1].code not in PASSING or len(failed) >= ATTEMPTS:
+        return None
+    return min(LONGEST_S, FIRST_S * 2.0 ** (len(failed) - 1))

@@ -1,0 +1,75 @@
+"""The kinds of dispatchers, and opening the one that is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from artificer.config import Config
+from artificer.dispatch.local import LocalDispatcher
+from artificer.errors import ConfigError
+from artificer.plugins import Registry
+from artificer.ports import DispatchedRun, Dispatcher
+
+
+class DispatcherPlace(Struct, frozen=True):
+    """Where a dispatcher is. ``url`` is the setting, ``world`` the name of the world's project."""
+
+    url: str
+    world: str
+    lanes: Mapping[str, int]
+
+
+@runtime_checkable
+class DispatcherKind(Protocol):
+    """A kind of dispatcher, as the entry-point group ``artificer.dispatchers`` offers it."""
+
+    async def open(self, place: DispatcherPlace) -> Dispatcher:
+        """Open a dispatcher. Raises ConfigError, MissingExtraError, OperatorError."""
+
+
+class _Local:
+    async def open(self, place: DispatcherPlace) -> Dispatcher:
+        return LocalDispatcher(place.lanes)
+
+
+LOCAL = _Local()
+
+KINDS: Registry[DispatcherKind] = Registry(
+    "artificer.dispatchers",
+    DispatcherKind,  # type: ignore[type-abstract]  # a protocol that is checked at run time
+    {
+        "local": "artificer.dispatch.kinds:LOCAL",
+        "temporal": "artificer.dispatch.temporal.kind:TEMPORAL",
+    },
+)
+"""The kinds of dispatchers, by the scheme of the setting ``[worker] dispatcher``."""
+
+
+async def open_dispatcher(config: Config) -> Dispatcher:
+    """Open the dispatcher of a project. Raises ConfigError, MissingExtraError, OperatorError."""
+    worker = config.worker
+    kind = KINDS.get(worker.dispatcher.partition(":")[0])
+    if kind is None:
+        raise ConfigError(
+            f"Unknown dispatcher: {worker.dispatcher!r}. Known: {', '.join(KINDS.names)}.",
+            hint="Correct [worker] dispatcher in artificer.toml, or --dispatcher.",
+        )
+    place = DispatcherPlace(worker.dispatcher, config.project_folder.name, worker.lanes)
+    return await kind.open(place)
+
+
+async def announce(config: Config, wanted: DispatchedRun) -> None:
+    """Tell the dispatcher of a project about a new run at once, where it is another program.
+
+    Raises what `open_dispatcher` and `Dispatcher.submit` do: workers find the run all the same.
+    """
+    if config.worker.dispatcher.partition(":")[0] == "local":
+        return
+    dispatcher = await open_dispatcher(config)
+    try:
+        await dispatcher.submit(wanted)
+    finally:
+        await dispatcher.aclose()

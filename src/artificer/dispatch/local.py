@@ -1,0 +1,213 @@
+"""The dispatcher of one process: it needs no server, and forgets everything when it ends.
+
+Several workers may each have one for the same world. The journal lets one of them execute a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import count
+from typing import Literal
+
+from msgspec import Struct
+
+from artificer.core.submission import FIRST
+from artificer.dispatch.turns import Turns
+from artificer.errors import OperatorError
+from artificer.ports import (
+    CANCEL,
+    AwaitsRuns,
+    DispatchedRun,
+    ExecuteSegment,
+    Parked,
+    RunOver,
+    SegmentEnd,
+)
+
+MAX_RUNS = 100_000
+"""Runs that are dispatched at a time."""
+
+AWAITED_S = 5.0
+"""Seconds between two looks at a run that waits for others."""
+
+DispatchStanding = Literal["queued", "executing", "parked"]
+
+SegmentEnded = Callable[[asyncio.Task[SegmentEnd]], object]
+
+
+class _Dispatched(Struct):
+    """A run of the dispatcher. ``timer`` is that of a parked one; older ones mean nothing."""
+
+    wanted: DispatchedRun
+    cause: str
+    standing: DispatchStanding = "queued"
+    again: str = ""
+    timer: int = 0
+
+
+class LocalDispatcher:
+    """Executes runs in this process. ``lanes`` are the limits of lanes, by their names."""
+
+    def __init__(self, lanes: Mapping[str, int] | None = None, limit: int = MAX_RUNS) -> None:
+        self._lanes = dict(lanes or {})
+        self._limit = limit
+        self._runs: dict[str, _Dispatched] = {}
+        self._executing: dict[str, _Dispatched] = {}
+        self._turns = Turns()
+        self._timers: list[tuple[float, int, str]] = []
+        self._numbers = count(1)
+        self._tasks: dict[asyncio.Task[SegmentEnd], str] = {}
+        self._changed = asyncio.Event()
+
+    def counts(self) -> Counter[str]:
+        """How many runs are queued, executing and parked."""
+        return Counter(found.standing for found in self._runs.values())
+
+    async def submit(self, wanted: DispatchedRun) -> None:
+        """Have a run executed, unless it is dispatched already. Raises OperatorError."""
+        self._submit(wanted, "submitted")
+
+    async def wake(self, run: str, cause: str) -> None:
+        """Have a parked run executed again; one that is being executed goes on after that."""
+        found = self._runs.get(run)
+        if found is None:
+            return
+        if found.standing == "executing":
+            found.again = cause
+        elif found.standing == "parked":
+            self._queue(found, cause)
+
+    async def cancel(self, run: str, reason: str) -> None:
+        """Have a run executed with the cause `CANCEL`, even while it is executed."""
+        cause = f"{CANCEL}{reason}"
+        found = self._runs.get(run)
+        if found is None:
+            self._submit(DispatchedRun(run, FIRST), cause)
+        elif found.standing == "parked":
+            self._queue(found, cause)
+        else:
+            found.cause = found.again = cause
+            self._changed.set()
+
+    async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
+        """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
+        try:
+            while True:
+                self._changed.clear()
+                self._begin(execute, slots)
+                self._interrupt(execute)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(self._timers[0][0] if self._timers else None):
+                        await self._changed.wait()
+                self._ring()
+        finally:
+            await _drain(list(self._tasks), grace_s)
+
+    async def aclose(self) -> None:
+        """Do nothing: what is dispatched here ends with the process."""
+
+    # --- the runs -----------------------------------------------------------------------------
+
+    def _submit(self, wanted: DispatchedRun, cause: str) -> None:
+        if wanted.run in self._runs:
+            return
+        if len(self._runs) >= self._limit and not self._forget_parked():
+            raise OperatorError(
+                f"{self._limit} runs are dispatched in this process.",
+                hint="Wait for some to end. Start more workers, on other machines.",
+            )
+        found = self._runs[wanted.run] = _Dispatched(wanted, cause)
+        self._queue(found, cause)
+
+    def _forget_parked(self) -> bool:
+        """Forget a run that waits for a signal: the sweeper brings it back when it gets one."""
+        runs = self._runs.items()
+        parked = next((run for run, f in runs if f.standing == "parked" and not f.timer), None)
+        if parked is not None:
+            del self._runs[parked]
+        return parked is not None
+
+    def _queue(self, found: _Dispatched, cause: str) -> None:
+        found.standing, found.cause, found.timer = "queued", cause, 0
+        self._turns.add(found.wanted)
+        self._changed.set()
+
+    def _park(self, found: _Dispatched, seconds: float | None) -> None:
+        found.standing = "parked"
+        if seconds is not None:
+            found.timer = next(self._numbers)
+            when = asyncio.get_running_loop().time() + max(0.0, seconds)
+            heapq.heappush(self._timers, (when, found.timer, found.wanted.run))
+            self._changed.set()
+
+    def _ring(self) -> None:
+        """Queue the runs whose time has come."""
+        now = asyncio.get_running_loop().time()
+        while self._timers and self._timers[0][0] <= now:
+            _, timer, run = heapq.heappop(self._timers)
+            found = self._runs.get(run)
+            if found is not None and found.timer == timer:
+                self._queue(found, "timer")
+
+    # --- executing ----------------------------------------------------------------------------
+
+    def _begin(self, execute: ExecuteSegment, slots: int) -> None:
+        """Begin to execute runs while there are slots."""
+        used = Counter(found.wanted.lane for found in self._executing.values())
+        while len(self._executing) < slots:
+            full = {lane for lane, limit in self._lanes.items() if used[lane] >= limit}
+            wanted = self._turns.next(full)
+            if wanted is None:
+                break
+            found = self._executing[wanted.run] = self._runs[wanted.run]
+            found.standing, found.again = "executing", ""
+            self._execute(execute, wanted.run, found.cause, self._ended)
+            used[wanted.lane] += 1
+
+    def _interrupt(self, execute: ExecuteSegment) -> None:
+        """Tell runs that are executed that they are to end: next to what is under way."""
+        for run, found in self._executing.items():
+            if found.again.startswith(CANCEL):
+                self._execute(execute, run, found.again, self._forget)
+                found.again = ""
+
+    def _execute(self, execute: ExecuteSegment, run: str, cause: str, ended: SegmentEnded) -> None:
+        task: asyncio.Task[SegmentEnd] = asyncio.ensure_future(execute(run, cause))
+        self._tasks[task] = run
+        task.add_done_callback(ended)
+
+    def _forget(self, task: asyncio.Task[SegmentEnd]) -> str:
+        self._changed.set()
+        if not task.cancelled():
+            task.exception()  # a bug: whoever executes it has logged it
+        return self._tasks.pop(task)
+
+    def _ended(self, task: asyncio.Task[SegmentEnd]) -> None:
+        found = self._executing.pop(self._forget(task))
+        broken = task.cancelled() or task.exception() is not None
+        end: SegmentEnd = Parked(AWAITED_S) if broken else task.result()
+        if found.again:
+            self._queue(found, found.again)
+            return
+        match end:
+            case RunOver():
+                del self._runs[found.wanted.run]
+            case Parked(seconds):
+                self._park(found, seconds)
+            case AwaitsRuns():
+                self._park(found, AWAITED_S)
+
+
+async def _drain(tasks: list[asyncio.Task[SegmentEnd]], grace_s: float) -> None:
+    """Let segments end, then cancel them. Being cancelled once more is not waiting for them."""
+    try:
+        if tasks and grace_s > 0:
+            await asyncio.wait(tasks, timeout=grace_s)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,137 @@
+"""Segments: a run is executed in this process until it is idle, and says what it waits for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from artificer.core.record import decode
+from artificer.core.signals import Cancel, read_signal
+from artificer.core.state import RunPhase, RunState
+from artificer.dispatch.agents import Agents, agent_of
+from artificer.dispatch.callers import state_of
+from artificer.dispatch.delays import LOOKED_AT, delay_of
+from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError, places
+from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
+from artificer.runtime.snapshot import restore
+from artificer.runtime.waiting import waited_for
+from artificer.world import World
+
+log = logging.getLogger("artificer.dispatch.segments")
+
+ELSEWHERE_S = 2.0
+"""Seconds until a run is tried again that another process executes."""
+
+REFUSED_S = 60.0
+"""Seconds until a run is tried again that cannot be executed here: its agent is missing, or a
+server of tools does not answer."""
+
+AGAIN_S = 1.0
+"""Seconds until a run goes on that got a signal at the moment when it became idle."""
+
+ENDING = ("cancel", "interrupt")
+"""Signals that a paused run takes. For anything else it stays paused until a person resumes it."""
+
+
+class Segments:
+    """Executes the runs of a world. ``execute`` is a `ports.ExecuteSegment`."""
+
+    def __init__(self, world: World, agents: Agents) -> None:
+        self._world = world
+        self._storage = world.storage
+        self._agents = agents
+
+    async def execute(self, run: str, cause: str) -> SegmentEnd:
+        """Execute a run until it is idle. One that waits for something is left as it is."""
+        try:
+            return await self._execute(run, cause)
+        except (OwnedError, Fenced) as error:
+            log.info("run %s is executed elsewhere: %s", run, error.message)
+            return Parked(ELSEWHERE_S)
+        except ArtificerError as error:
+            why = f"{error.message} {error.hint or ''}".rstrip()
+        except Exception as error:  # noqa: BLE001  # boundary: the code of an agent's program
+            why = places(error)
+        log.error("run %s cannot be executed here: %s", run, why)
+        return Parked(REFUSED_S)
+
+    async def _execute(self, run: str, cause: str) -> SegmentEnd:
+        if not await self._known(run):
+            return RunOver()
+        if cause.startswith(CANCEL):
+            await self._cancel(run, cause.removeprefix(CANCEL))
+        found = await self.standing(run)
+        if found is None:
+            spec = (await state_of(self._storage, run)).run_spec
+            await self._world.resume(run, agent_of(spec, self._agents))
+            found = await self.standing(run)
+        return found or Parked(AGAIN_S)
+
+    async def standing(self, run: str) -> SegmentEnd | None:
+        """Return what a run waits for; None where it can go on. Raises NotFoundError."""
+        state = await state_of(self._storage, run)
+        signals = await self._storage.signals.read(run, state.letters)
+        if state.phase is RunPhase.FINISHED:
+            return None if signals else RunOver()
+        if state.standing == "paused" and state.phase is RunPhase.PAUSED:
+            return None if any(_ends(body) for _, body in signals) else Parked()
+        if signals:
+            return None
+        below = [pair async for pair in waited_for(self._storage, run, state)]
+        if len(below) < len(state.waits):  # one that it waits for is over
+            return None
+        for child, found in below:
+            if await self._storage.signals.read(child, found.letters):
+                return None
+        return await self._waiting(run, state, below)
+
+    async def _waiting(
+        self, run: str, state: RunState, below: Sequence[tuple[str, RunState]]
+    ) -> SegmentEnd | None:
+        """Return what a run without signals waits for, with the runs that it waits for."""
+        stalled = [
+            (one, found) for one, found in ((run, state), *below) if found.phase is RunPhase.STALLED
+        ]
+        delays = [await self._delay(one, found) for one, found in stalled]
+        known = [delay for delay in delays if delay is not None]
+        if known:
+            return Parked(min(known)) if min(known) > 0 else None
+        if state.standing == "open":
+            return AwaitsRuns(tuple(wait.run for wait in state.waits)) if below else None
+        return Parked()
+
+    async def _delay(self, run: str, state: RunState) -> float | None:
+        """Return the seconds until a stalled run is tried again, None for never."""
+        journal, blobs = self._storage.journal, self._storage.blobs
+        head = (await restore(journal, blobs, self._storage.snapshots, run)).head
+        records = await journal.read(run, max(0, head.seq - LOOKED_AT))
+        delay = delay_of([decode(record.body, blobs.get) for record in records])
+        if delay is None:
+            return None
+        return max(0.0, delay - (self._world.clock.now() - state.now) / 1000)
+
+    async def _cancel(self, run: str, reason: str) -> None:
+        """Post the signal that ends a run, once: whichever process executes it takes it."""
+        state = await state_of(self._storage, run)
+        waiting = await self._storage.signals.read(run, state.letters)
+        if state.phase is not RunPhase.FINISHED and not any(_cancels(body) for _, body in waiting):
+            await self._world.send(run, Cancel(reason=reason[:16_000]))
+
+    async def _known(self, run: str) -> bool:
+        try:
+            return bool(await self._storage.journal.read(run, limit=1))
+        except NotFoundError:  # it is pruned
+            return False
+
+
+def _type_of(body: bytes) -> str:
+    signal = read_signal(body)
+    return signal.type if signal is not None else ""
+
+
+def _ends(body: bytes) -> bool:
+    return _type_of(body) in ENDING
+
+
+def _cancels(body: bytes) -> bool:
+    return _type_of(body) == "cancel"

@@ -1,0 +1,168 @@
+"""The sweeper: it finds what the journal says is open, and has it executed.
+
+A dispatcher may forget everything, and nobody who posts a signal has to know one. New runs and
+signals are found by looking every moment at what is new; everything else by looking at all runs
+that are not over, now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+
+from msgspec import Struct
+
+from artificer.core.submission import Submission
+from artificer.dispatch.callers import topmost
+from artificer.errors import ArtificerError
+from artificer.ports import DispatchedRun, Dispatcher
+from artificer.runtime.load import first_spec
+from artificer.runtime.signals import Signalled
+from artificer.world import World
+
+log = logging.getLogger("artificer.dispatch.sweeper")
+
+PAGE = 100
+"""Runs that are read at once."""
+
+REMEMBERED = 50_000
+"""Runs whose submissions are remembered."""
+
+GOING_ON = ("open", "stalled")
+"""How runs stand that go on by themselves."""
+
+WAITING = ("waiting", "paused")
+"""How runs stand that go on when they get a signal."""
+
+
+class SweepTimes(Struct, frozen=True):
+    """How often to look: at what is new, and at all runs that are not over."""
+
+    new_s: float = 0.5
+    all_s: float = 30.0
+
+
+class Backlog(Struct, frozen=True):
+    """The submitted runs that were not over at the last look at all of them.
+
+    ``oldest_ms`` is when the oldest of the ``open`` ones began, None where there is none.
+    """
+
+    open: int = 0
+    stalled: int = 0
+    oldest_ms: int | None = None
+
+
+class Sweeper:
+    """Submits the runs of a world that were submitted to workers, again and again."""
+
+    def __init__(
+        self, world: World, dispatcher: Dispatcher, times: SweepTimes | None = None
+    ) -> None:
+        self._world = world
+        self._storage = world.storage
+        self._dispatcher = dispatcher
+        self._times = times or SweepTimes()
+        self._submissions: OrderedDict[str, Submission | None] = OrderedDict()
+        self._newest = frozenset[str]()
+        self._position: int | None = None
+        self.backlog = Backlog()
+
+    async def run(self) -> None:
+        """Sweep until the task is cancelled. What cannot be read or reached is tried again."""
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        standings: tuple[str, ...] = (*GOING_ON, *WAITING)
+        while True:
+            try:
+                if loop.time() >= due:
+                    await self.look_at_all(standings)
+                    standings, due = GOING_ON, loop.time() + self._times.all_s
+                await self.look_at_new()
+            except ArtificerError as error:
+                log.warning("runs cannot be looked for: %s", error.message)
+            await asyncio.sleep(self._times.new_s)
+
+    async def look_at_new(self) -> None:
+        """Submit the runs that are new, and wake those that have got signals."""
+        position, signalled = await self._storage.signals.since(self._position)
+        for run in sorted(signalled):
+            await self._signalled(run)
+        self._position = position  # only now: what failed is looked at again
+        newest, before = set[str](), None
+        while page := await self._storage.journal.runs(before, PAGE):
+            found = [head.run for head in page if head.head.seq]
+            for run in [run for run in found if run not in self._newest]:
+                await self._submit(run)
+            newest.update(found)
+            before = page[0].run
+            if before in self._newest or not self._newest or len(newest) > REMEMBERED:
+                break
+        self._newest = frozenset(newest)
+
+    async def look_at_all(self, standings: tuple[str, ...] = (*GOING_ON, *WAITING)) -> None:
+        """Submit all runs that stand in one of these ways."""
+        if self._position is None:
+            self._position, _ = await self._storage.signals.since(None)
+        counts, oldest = dict.fromkeys(standings, 0), list[int]()
+        for standing in standings:
+            before: str | None = None
+            while True:
+                page = await self._world.archive.list_runs(
+                    PAGE, before, status=standing, oldest_first=True
+                )
+                for run in page.runs:
+                    if await self._submit(run.run):
+                        counts[standing] += 1
+                        oldest += [run.at] if standing == "open" else []
+                before = page.next
+                if before is None:
+                    break
+        self.backlog = Backlog(
+            counts.get("open", 0), counts.get("stalled", 0), min(oldest, default=None)
+        )
+
+    async def _signalled(self, run: str) -> None:
+        """Wake a run that got a signal, or the one that it is a part of."""
+        try:
+            top, _ = await topmost(self._storage, run)
+        except ArtificerError as error:  # it was pruned, or cannot be read: nobody executes it
+            log.warning("run %s has got a signal and cannot be read: %s", run, error.message)
+            return
+        if await self._submit(top):
+            await self._dispatcher.wake(top, "signal")
+
+    async def _submit(self, run: str) -> bool:
+        """Submit a run, if it was submitted to workers; return whether it was."""
+        submission = await self._submission(run)
+        if submission is None:
+            return False
+        await self._dispatcher.submit(
+            DispatchedRun(run, submission.priority, submission.tenant, submission.lane)
+        )
+        return True
+
+    async def _submission(self, run: str) -> Submission | None:
+        """Return what a run says of its execution; None where it is not to be executed here."""
+        if run in self._submissions:
+            self._submissions.move_to_end(run)
+            return self._submissions[run]
+        found = await self._read(run)
+        self._submissions[run] = found
+        if len(self._submissions) > REMEMBERED:
+            self._submissions.popitem(last=False)
+        return found
+
+    async def _read(self, run: str) -> Submission | None:
+        journal = self._storage.journal
+        try:
+            spec = await first_spec(journal, self._storage.blobs, run)
+        except ArtificerError:
+            return None
+        if spec is None or spec.submission is None or spec.parent:
+            return None
+        if isinstance(journal, Signalled) and await journal.unsigned(run):
+            log.info("run %s was imported: a person has to resume it", run)
+            return None
+        return spec.submission
