@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, entered, expect, serving
+from studio_kit import Studio, entered, expect, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -74,7 +74,7 @@ async def test_nothing_is_said_where_nothing_waits(client: httpx.AsyncClient) ->
 
 
 async def test_a_stranger_learns_nothing(waiting: Studio) -> None:
-    async with httpx.AsyncClient(base_url=waiting.url) as stranger:
+    async with http_client(waiting.url) as stranger:
         answer = await stranger.get("/inbox/count")
         assert answer.status_code == 401 and "data-runs" not in answer.text
 

@@ -21,6 +21,9 @@ from artificer.values.model import ArgumentsDelta, Delta, RetryDelta, TextDelta
 LATER = 4_000_000_000_000
 """A moment far away: milliseconds since 1970."""
 
+HOUR = 3_600_000
+"""Milliseconds until which a page has loaded, on any machine."""
+
 TURNS = 5
 
 
@@ -31,12 +34,13 @@ class Stepwise(ScriptedProvider):
         calls = [reply(call("look", n=number)) for number in range(TURNS)]
         super().__init__([*calls, say("Done.")])
         self.asked, self.may_go_on = asyncio.Event(), asyncio.Event()
-        self.may_end = asyncio.Event()
+        self.may_end, self.at_last = asyncio.Event(), asyncio.Event()
 
     async def generate(self, payload: Any, on_delta: Callable[[Delta], None]) -> Any:
         self.asked.set()
         await self.may_go_on.wait()
         if self.remaining == 1:
+            self.at_last.set()
             on_delta(ArgumentsDelta(index=0, name="last_look", text='{"n": 1'))
             await self.may_end.wait()
         return await super().generate(payload, lambda _: None)
@@ -74,7 +78,7 @@ async def test_many_records_are_one_body_and_none_where_nobody_looks(
     await entered(page, served)
     async with page.expect_response("**/events*"):
         await page.goto(f"{served.url}/runs/r")
-    await page.clock.pause_at(60_000)  # from here on, time goes as the test lets it
+    await page.clock.pause_at(HOUR)  # from here on, time goes as the test lets it
     await page.evaluate("Object.defineProperty(document, 'hidden', {value: true, writable: true})")
     model.may_go_on.set()
     await expect(page.locator("#calling")).to_contain_text("last_look")
@@ -86,6 +90,35 @@ async def test_many_records_are_one_body_and_none_where_nobody_looks(
     await expect(page.locator(".call")).to_have_count(TURNS)
     await expect(page.locator("#calling")).to_contain_text("last_look")
     assert len(bodies) == 1
+    model.may_end.set()
+    await task
+
+
+@pytest.mark.browser
+@pytest.mark.req("studio-spaced")
+async def test_a_body_that_did_not_come_is_asked_for_again(served: Studio, page: Any) -> None:
+    model, lost_last = Stepwise(), asyncio.Event()
+
+    async def lose(route: Any) -> None:
+        """Lose every body up to that of the last record, once."""
+        if lost_last.is_set():
+            await route.continue_()
+            return
+        await route.abort()
+        seq = (await served.world.archive.history("r")).lines[-1].seq
+        if model.at_last.is_set() and route.request.url.endswith(f"seq={seq}"):
+            lost_last.set()
+
+    agent = Agent(model, kind="chat", tools=[look])
+    task = asyncio.create_task(served.world.run("Look.", agent, run_id="r"))
+    await model.asked.wait()
+    await entered(page, served)
+    await page.route("**/body*", lose)
+    async with page.expect_response("**/events*"):
+        await page.goto(f"{served.url}/runs/r")
+    model.may_go_on.set()
+    await expect(page.locator(".call")).to_have_count(TURNS)
+    assert lost_last.is_set()
     model.may_end.set()
     await task
 

@@ -10,21 +10,24 @@ const count = () => document.getElementById("inbox-count");
 
 let asked = performance.now();
 let timer = 0;
+let last = 0; // the number of the last question: an older answer may come after its own
 
 const show = (text) => {
   const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("inbox-count");
   if (!fresh) return;
-  const more = Number(fresh.dataset.runs) > Number(count().dataset.runs);
-  const said = fresh.textContent.trim();
+  const [before, now] = [Number(count().dataset.runs), Number(fresh.dataset.runs)];
   count().replaceWith(fresh);
-  document.getElementById("inbox-said").textContent = more ? `Inbox: ${said}.` : "";
+  if (now !== before) document.getElementById("inbox-said").textContent = now > before ? `Inbox: ${fresh.textContent.trim()}.` : "";
 };
 
 const ask = async () => {
   asked = performance.now();
+  last += 1;
+  const mine = last;
   try {
     const answer = await fetch("/inbox/count");
-    if (answer.ok) show(await answer.text());
+    const text = answer.ok ? await answer.text() : "";
+    if (mine === last) show(text);
   } catch {
     // the studio is away: the next question may find it
   }

@@ -80,6 +80,7 @@ const follow = () => {
   let latest = Number(root.dataset.seq); // the last record that was heard of
   const head = () => root.querySelector(".run-head");
   const status = () => head().querySelector(".badge").textContent;
+  const shown = () => Number(head().dataset.seq);
 
   const fetchBody = async () => {
     fetched = performance.now();
@@ -91,11 +92,11 @@ const follow = () => {
         await released(root);
         const before = status();
         swap(text);
-        settle(Number(head().dataset.seq));
+        settle(shown());
         if (status() !== before) byId("said").textContent = `The run is now: ${status()}.`;
-      }
+      } else if (answer.status < 500 && answer.status !== 429) latest = shown(); // it is refused: do not ask again
     } catch {
-      // the studio is away: the stream comes again when it is back
+      // the studio is away: it is asked again
     }
   };
 
@@ -104,6 +105,7 @@ const follow = () => {
     timer = 0;
     fetching = fetching.then(fetchBody); // one after the other: an older body never comes last
     await fetching;
+    if (!timer && shown() < latest) timer = setTimeout(refresh, Math.max(AGAIN_MS, spacing)); // it did not come
   };
 
   // The more pages watch, the more rarely each is brought up to date, and not all at once.
