@@ -157,18 +157,6 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         """
         return await self._lister.counts()
 
-    async def unreachable(self) -> str:
-        """Ask for something small; return which part does not answer: ``journal``, ``blobs``."""
-        try:
-            await self._storage.journal.runs(limit=1)
-        except ArtificerError:
-            return "journal"
-        try:
-            await asyncio.to_thread(self._storage.blobs.has, digest_of(b""))
-        except ArtificerError:
-            return "blobs"
-        return ""
-
     async def index_runs(self, progress: ReportProgress = unreported) -> None:
         """Read what lists of runs need and have not read yet. Raises OperatorError."""
         await self._lister.update(progress=progress)
@@ -299,3 +287,16 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""
         return [head for head in await self._storage.journal.runs() if head.head.seq]
+
+
+async def unreachable(archive: Archive) -> str:
+    """Ask for something small; return which part does not answer: ``journal``, ``blobs``."""
+    try:
+        await archive._storage.journal.runs(limit=1)
+    except ArtificerError:
+        return "journal"
+    try:
+        await asyncio.to_thread(archive._storage.blobs.has, digest_of(b""))
+    except ArtificerError:
+        return "blobs"
+    return ""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
 
+from artificer.archive import unreachable
 from artificer.errors import ArtificerError
 from artificer.health.exposition import Metric, exposition, single
 from artificer.health.tally import Tally
@@ -70,7 +71,7 @@ class Health:
         return exposition(found)
 
     async def _ask(self) -> str:
-        where = await self._world.archive.unreachable()
+        where = await unreachable(self._world.archive)
         if where:
             log.warning("the %s cannot be reached", where)
         return where

@@ -16,6 +16,7 @@ from artificer.storage.postgres.budget import PostgresBudget
 from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
 from artificer.storage.postgres.journal import PostgresJournal
 from artificer.storage.postgres.locks import Lock, hold
+from artificer.storage.postgres.restored import begin_again
 from artificer.storage.postgres.signals import PostgresSignals
 from artificer.storage.postgres.snapshots import PostgresSnapshots
 from artificer.storage.postgres.tables import complete, is_made, make
@@ -80,6 +81,7 @@ class PostgresStorage:
                     make(db, database.schema)
                 if not database.read_only:
                     complete(db, database.schema)
+                    begin_again(db, database.schema)
         except FAULTS as error:
             raise designed(error) from error
         if made or not database.read_only:
