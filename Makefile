@@ -117,7 +117,7 @@ $(SITE)/.site: requirements/docs.lock
 	@touch $@
 
 EXTRAS := --extra anthropic --extra openai --extra local --extra charts --extra pdf --extra docx --extra xlsx --extra http --extra mcp --extra browser --extra signatures --extra sandbox --extra cedar --extra otel --extra studio \
-          --extra pydantic-ai --extra langgraph --extra openai-agents --extra postgres --extra s3
+          --extra pydantic-ai --extra langgraph --extra openai-agents --extra postgres --extra s3 --extra temporal
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
           --no-emit-index-url --no-annotate --no-header pyproject.toml
 

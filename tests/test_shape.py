@@ -30,6 +30,7 @@ LAZY = {
     "artificer.cli": "a command imports what it runs, so that `--help` is instant",
     "artificer.archive": "most runs build nothing, and have no tree",
     "artificer.backends.mcp.connection": "most servers are programs, and need no HTTP client",
+    "artificer.dispatch.temporal.kind": "Temporal is an extra, and most workers do without",
     "artificer.maintenance": "only pruning looks at builds",
     "artificer.policies.engine": "Cedar is an extra, and most policies do without",
     "artificer.policies.load": "Cedar is an extra, and most policies do without",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
+from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
@@ -15,7 +17,7 @@ from artificer.ports import DispatchedRun, Dispatcher
 
 
 class DispatcherPlace(Struct, frozen=True):
-    """Where a dispatcher is. ``url`` is the setting, ``world`` the name of the world's project."""
+    """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world."""
 
     url: str
     world: str
@@ -57,7 +59,8 @@ async def open_dispatcher(config: Config) -> Dispatcher:
             f"Unknown dispatcher: {worker.dispatcher!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct [worker] dispatcher in artificer.toml, or --dispatcher.",
         )
-    place = DispatcherPlace(worker.dispatcher, config.project_folder.name, worker.lanes)
+    world = world_name(config.storage, config.project_folder.name)
+    place = DispatcherPlace(worker.dispatcher, world, worker.lanes)
     return await kind.open(place)
 
 
@@ -73,3 +76,12 @@ async def announce(config: Config, wanted: DispatchedRun) -> None:
         await dispatcher.submit(wanted)
     finally:
         await dispatcher.aclose()
+
+
+def world_name(storage: str, project: str) -> str:
+    """Return a name for a world that is the same on every machine which reaches it."""
+    parts = urlsplit(storage)
+    if not parts.scheme:
+        return project
+    schema = parse_qs(parts.query).get("schema", [""])[-1]
+    return hashlib.sha256(f"{parts.path} {schema}".encode()).hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""Runs dispatched by Temporal, of which nothing but ids and causes is known there."""

@@ -1,0 +1,170 @@
+"""The dispatcher on a Temporal server: it leases, times, signals and balances."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Any, NoReturn
+
+import msgspec
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.service import RPCError
+from temporalio.worker import Worker
+
+from artificer.dispatch.temporal.workflow import ACTIVITY, CANCEL_QUEUE, WORKFLOW, RunWorkflow
+from artificer.errors import OperatorError
+from artificer.ports import (
+    CANCEL,
+    DispatchedRun,
+    ExecuteSegment,
+    Parked,
+    SegmentEnd,
+)
+
+log = logging.getLogger("artificer.dispatch.temporal")
+
+RPC = timedelta(seconds=10)
+"""How long a request to the server may take."""
+
+LONGEST_CAUSE = 500
+"""Characters of a cause that the server is told."""
+
+CANCELS = 4
+"""Cancellations that a worker executes at once, besides its slots."""
+
+FULL_S = 1.0
+"""Seconds until a run is tried again whose lane is full."""
+
+
+class TemporalDispatcher:
+    """Has runs executed by workers on a task queue, which belongs to one world.
+
+    A run's workflow is named after the queue and the run.
+    ``beat_s`` is how long a worker may be silent until its runs are handed to another one.
+    """
+
+    def __init__(
+        self, client: Client, queue: str, lanes: Mapping[str, int], beat_s: float = 30.0
+    ) -> None:
+        self._client = client
+        self._queue = queue
+        self._lanes = dict(lanes)
+        self._beat_s = beat_s
+        self._used = Counter[str]()
+
+    async def submit(self, wanted: DispatchedRun) -> None:
+        """Start the workflow of a run, unless there is one. Raises OperatorError."""
+        await self._start(wanted, "submitted")
+
+    async def wake(self, run: str, cause: str) -> None:
+        """Signal the workflow of a run, and start it where there is none. Raises OperatorError."""
+        await self._start(DispatchedRun(run), cause, "wake", cause)
+
+    async def cancel(self, run: str, reason: str) -> None:
+        """Have a run end, even while it is executed. Raises OperatorError."""
+        cause = f"{CANCEL}{reason}"[:LONGEST_CAUSE]
+        await self._start(DispatchedRun(run), cause, "cancel", cause)
+
+    async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
+        """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
+
+        @activity.defn(name=ACTIVITY)
+        async def perform(run: str, cause: str, lane: str) -> dict[str, Any]:
+            async with self._beating(), self._lane(lane, cause) as free:
+                end: SegmentEnd = await execute(run, cause) if free else Parked(FULL_S)
+            found: dict[str, Any] = msgspec.to_builtins(end)
+            found["kind"] = found.pop("type")
+            return found
+
+        grace = timedelta(seconds=grace_s)
+        shared: dict[str, Any] = {"activities": [perform], "graceful_shutdown_timeout": grace}
+        workers = [
+            Worker(
+                self._client,
+                task_queue=self._queue,
+                workflows=[RunWorkflow],
+                max_concurrent_activities=slots,
+                disable_eager_activity_execution=True,
+                **shared,
+            ),
+            Worker(
+                self._client,
+                task_queue=self._queue + CANCEL_QUEUE,
+                max_concurrent_activities=CANCELS,
+                **shared,
+            ),
+        ]
+        running = [asyncio.create_task(worker.run()) for worker in workers]
+        try:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped = [worker.shutdown() for worker in workers]
+            await asyncio.gather(*stopped, return_exceptions=True)
+            await asyncio.gather(*running, return_exceptions=True)
+        for task in running:
+            if task.exception() is not None:
+                _unreachable(task.exception())
+
+    async def aclose(self) -> None:
+        """Do nothing: the client closes with the process."""
+
+    async def _start(self, wanted: DispatchedRun, cause: str, signal: str = "", *args: str) -> None:
+        signalling: dict[str, Any] = {"start_signal": signal, "start_signal_args": args}
+        try:
+            await self._client.start_workflow(
+                WORKFLOW,
+                args=[wanted.run, cause, wanted.lane, self._beat_s],
+                id=f"{self._queue}:{wanted.run}",
+                task_queue=self._queue,
+                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+                priority=Priority(priority_key=wanted.priority, fairness_key=wanted.tenant or None),
+                rpc_timeout=RPC,
+                **(signalling if signal else {}),
+            )
+        except RPCError as error:
+            _unreachable(error)
+
+    @asynccontextmanager
+    async def _beating(self) -> AsyncIterator[None]:
+        """Tell the server that this worker lives, as long as a segment goes on."""
+
+        async def beat() -> None:
+            while True:
+                activity.heartbeat()
+                await asyncio.sleep(self._beat_s / 5)
+
+        task = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    @asynccontextmanager
+    async def _lane(self, lane: str, cause: str) -> AsyncIterator[bool]:
+        """Take a place of a lane; False where it is full here. A cancellation needs none."""
+        if cause.startswith(CANCEL) or lane not in self._lanes:
+            yield True
+        elif self._used[lane] >= self._lanes[lane]:
+            yield False
+        else:
+            self._used[lane] += 1
+            try:
+                yield True
+            finally:
+                self._used[lane] -= 1
+
+
+def _unreachable(error: BaseException | None) -> NoReturn:
+    raise OperatorError(
+        f"The Temporal server does not do what it is asked: {error}.",
+        hint="Runs stay open in the journal: start the server again, and they go on.",
+    ) from error

@@ -1,0 +1,14 @@
+"""The servers that hand out runs, started once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from temporal_server import TemporalServer, temporal
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[TemporalServer]:
+    with temporal() as started:
+        yield started

@@ -1,0 +1,64 @@
+"""The dispatcher on a Temporal server: the suite of all dispatchers, and its own matters."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from temporal_server import TemporalServer
+
+from artificer.dispatch.kinds import DispatcherPlace, world_name
+from artificer.dispatch.temporal.dispatcher import TemporalDispatcher
+from artificer.dispatch.temporal.kind import TEMPORAL, TemporalPlace, place_of
+from artificer.errors import ConfigError
+from artificer.ports import DispatchedRun
+from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
+
+pytestmark = [pytest.mark.xdist_group("temporal")]
+
+
+async def opened(server: TemporalServer, **lanes: int) -> TemporalDispatcher:
+    url = f"temporal://{server.address}/default"
+    return await TEMPORAL.open(DispatcherPlace(url, f"test-{secrets.token_hex(6)}", lanes))
+
+
+@pytest.mark.req("dispatch-port", "dispatch-temporal")
+class TestTemporalDispatcher(DispatcherSuite):
+    @pytest_asyncio.fixture
+    async def dispatcher(self, server: TemporalServer) -> AsyncIterator[TemporalDispatcher]:
+        yield await opened(server)
+
+
+@pytest.mark.req("dispatch-temporal")
+async def test_the_server_knows_nothing_but_ids_and_causes(server: TemporalServer) -> None:
+    dispatcher = await opened(server)
+    script = ScriptedSegments()
+    async with serving(dispatcher, script):
+        await dispatcher.submit(DispatchedRun("a", 1, "acme", "slow"))
+        await script.until("a")
+        handle = dispatcher._client.get_workflow_handle(f"{dispatcher._queue}:a")
+        await handle.result()
+    history = (await handle.fetch_history()).to_json()
+    assert len(history) < 20_000
+    assert "acme" in history  # the key of its turns
+
+
+@pytest.mark.req("dispatch-temporal")
+def test_an_address_says_where_the_server_is_and_which_queue_is_the_worlds() -> None:
+    assert place_of("temporal") == TemporalPlace()
+    url = "temporal://host:7233/space?queue=q&tls=true&beat=5"
+    assert place_of(url) == TemporalPlace("host:7233", "space", "q", True, 5.0)
+    for wrong in ("temporal://me:secret@host", "temporal://host?color=1", "temporal://h?beat=no"):
+        with pytest.raises(ConfigError) as caught:
+            place_of(wrong)
+        assert "secret" not in str(caught.value)
+
+
+@pytest.mark.req("dispatch-temporal")
+def test_a_world_has_the_same_name_from_every_machine() -> None:
+    one = world_name("postgresql://a:b@db1/world?schema=s", "here")
+    assert one == world_name("postgresql://other@db2/world?schema=s", "there")
+    assert one != world_name("postgresql://a@db1/world?schema=t", "here")
+    assert world_name("sqlite", "here") == "here"
