@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 
+import httpx
 import pytest
-from cli_kit import Shell
+from cli_kit import Shell, lines_until
+from paced_double import PacedDouble
 from strict_server import Says, StrictServer
 
 
@@ -40,6 +42,31 @@ async def test_a_signal_stops_a_worker_in_order(shell: Shell) -> None:
     assert json.loads(err.splitlines()[-1])["message"] == "stopped"
 
 
+@pytest.mark.req("health", "metrics")
+async def test_a_worker_answers_probes_and_prometheus(shell: Shell) -> None:
+    async with PacedDouble() as model:
+        shell.configure(model.url)
+        submitted = await shell.run("run", "--submit", "--kind", "chat", "Hi")
+        worker = await shell.start("worker", "--health", ":0")
+        address = json.loads(await lines_until(worker.stderr, "ready"))["health"]
+        async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+            assert (await client.get("/healthz")).text == "ok\n"
+            assert (await client.get("/readyz")).text == "ok\n"
+            await lines_until(worker.stderr, submitted.out.strip())
+            metrics = (await client.get("/metrics")).text
+            assert "artificer_executing_runs 1\n" in metrics
+            model.text("Hello.")
+            model.end()
+            await lines_until(worker.stderr, '"executed"')
+            metrics = (await client.get("/metrics")).text
+        assert 'artificer_segments_total{ended="over"} 1\n' in metrics
+        assert "artificer_turns_total 1\n" in metrics
+        assert "artificer_executing_runs 0\n" in metrics
+        worker.send_signal(signal.SIGTERM)
+        await worker.communicate()
+        assert worker.returncode == 0
+
+
 @pytest.mark.req("cli-worker")
 @pytest.mark.parametrize(
     ("words", "problem"),
@@ -48,6 +75,7 @@ async def test_a_signal_stops_a_worker_in_order(shell: Shell) -> None:
         (["run", "--submit", "--unattended", "Hi"], "--unattended cannot be combined"),
         (["run", "--tenant", "a", "Hi"], "--tenant needs --submit"),
         (["run", "--submit", "--lane", "a b", "Hi"], "--lane: use 1 to 64"),
+        (["worker", "--health", "here"], "no place to listen"),
         (["worker", "--dispatcher", "pigeons"], "Unknown dispatcher: 'pigeons'"),
     ],
 )

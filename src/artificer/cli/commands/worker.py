@@ -44,6 +44,10 @@ class ServeOptions(ExecutionOptions):
     world: str | None = option(
         metavar="URL", help="Where the world is stored. Default: the setting `storage`."
     )
+    health: str | None = option(
+        metavar="HOST:PORT",
+        help="Answer /healthz, /readyz and /metrics there. Without a host: this machine only.",
+    )
     until_idle: bool = option(is_flag=True, help="Stop when no submitted run can go on by itself.")
     grace: float | None = option(
         type=click.FloatRange(0, 86_400),

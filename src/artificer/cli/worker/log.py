@@ -7,7 +7,7 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-FACTS = ("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher")
+FACTS = ("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher", "health")
 """Members of a record that a line shows. None of them holds what a model or a tool said."""
 
 

@@ -13,6 +13,7 @@ from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.worker.log import start_log
+from artificer.cli.worker.measured import health_served
 from artificer.dispatch.kinds import open_dispatcher
 from artificer.dispatch.worker import Worker, WorkerOptions
 from artificer.world import World
@@ -43,9 +44,11 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
         )
         worker = Worker(world, dispatcher, agents, working)
         kind = config.worker.dispatcher.partition(":")[0]
-        log.info("ready", extra={"slots": working.slots, "dispatcher": kind})
-        with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
-            await worker.run()
+        async with health_served(world, worker, options.health) as health:
+            facts = {"slots": working.slots, "dispatcher": kind}
+            log.info("ready", extra=facts | ({"health": health} if health else {}))
+            with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
+                await worker.run()
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()

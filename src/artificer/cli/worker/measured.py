@@ -1,0 +1,45 @@
+"""The metrics of a worker, and the server that tells them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+from artificer.dispatch.worker import Worker
+from artificer.health.exposition import Metric, single
+from artificer.health.health import Health
+from artificer.health.server import HealthServer, place_of
+from artificer.world import World
+
+
+@asynccontextmanager
+async def health_served(world: World, worker: Worker, place: str | None) -> AsyncIterator[str]:
+    """Serve the health of a worker at a place; yield its address, or nothing for no place.
+
+    Raises:
+        ConfigError: it is no place to listen.
+        OperatorError: the port is taken.
+    """
+    if place is None:
+        yield ""
+        return
+    health = Health(
+        world, lambda: worker_metrics(worker), draining=lambda: worker.report().draining
+    )
+    async with HealthServer(health, *place_of(place)) as server:
+        yield server.address
+
+
+def worker_metrics(worker: Worker) -> Iterator[Metric]:
+    """Yield what a worker does and has done."""
+    report = worker.report()
+    text = "Runs that this worker executes now."
+    yield single("artificer_executing_runs", "gauge", text, len(report.executing))
+    longest = max(report.executing.values(), default=0)
+    text = "Seconds since the oldest segment under way began."
+    yield single("artificer_longest_segment_seconds", "gauge", text, longest)
+    text = "Segments that this worker has executed, by how they ended."
+    yield Metric("artificer_segments_total", "counter", text, report.ended, "ended")
+    backlog = {"open": report.backlog.open, "stalled": report.backlog.stalled}
+    text = "Submitted runs that were not over at the last sweep."
+    yield Metric("artificer_submitted_runs", "gauge", text, backlog, "status")
