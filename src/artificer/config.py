@@ -24,7 +24,7 @@ from artificer.core.price import Price
 from artificer.errors import ConfigError
 from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
-from artificer.ports import Durability
+from artificer.ports import LEASE_SECONDS, Durability
 from artificer.providers.registry import PROTOCOLS, PROVIDERS
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
@@ -145,7 +145,8 @@ class Config(CheckedValue):
     """All settings. Paths are absolute or relative to the working directory.
 
     ``model`` is a ``provider/model``, or a list of them: the first one, then its fallbacks.
-    ``storage`` is a kind of storage, or a URL whose scheme is one.
+    ``storage`` is a kind of storage, or a URL whose scheme is one. ``lease_seconds`` is how long
+    a process that executes runs of a shared one is taken for alive when it is not heard of.
     ``models`` are the settings of the requests to a ``provider/model``.
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
     ``backends`` are the settings of backends that installed packages add, by their names.
@@ -159,6 +160,7 @@ class Config(CheckedValue):
     tools_keys: tuple[Path, ...] = ()
     durability: Durability = "power"
     storage: str = "sqlite"
+    lease_seconds: Annotated[float, Meta(ge=1, le=3600)] = LEASE_SECONDS
     local_model: Path | None = None
     policy: Policy = Policy()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)

@@ -14,13 +14,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import paying
 from paying import PROGRAM, write
 
-from artificer import Config, ScriptedProvider, World, tool
+from artificer import Config, Limits, ScriptedProvider, World, tool
 from artificer.agent import Agent
 from artificer.errors import ArtificerError
 from artificer.providers.scripted import call, reply, say
@@ -65,6 +66,10 @@ def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
         write("act")
         return "paid"
 
+    async def pay_again(number: int) -> str:
+        """Pay, one of several times."""
+        return await pay_here()
+
     def pay_in_thread() -> str:
         """Pay, by a process that nobody keeps."""
         subprocess.run([sys.executable, str(PROGRAM), "act"], check=False)
@@ -74,30 +79,39 @@ def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
     if asked.get("probe"):
         options["probe"] = find
     if asked.get("kind") == "async":
-        return [tool(**options)(pay_here)]
+        return [tool(**options)(pay_again if asked.get("calls") else pay_here)]
     if asked.get("kind") == "thread":
         return [tool(**options)(pay_in_thread)]
     pay = paying.daemon if asked.get("way") == "daemon" else paying.act
     return [tool(isolation="process", **options)(pay)]
 
 
-def answer(body: JsonObject) -> ModelReply:
-    """One call, then the end."""
-    messages: Any = body["messages"]
-    asked = any(message["role"] == "assistant" for message in messages)
-    return say("Done.") if asked else reply(call("pay"))
+def answering(calls: int) -> Callable[[JsonObject], ModelReply]:
+    """Return what answers with one call, or some that have numbers; and then with the end."""
+    pays = [call("pay", number=n) for n in range(calls)] or [call("pay")]
+
+    def answer(body: JsonObject) -> ModelReply:
+        messages: Any = body["messages"]
+        asked = any(message["role"] == "assistant" for message in messages)
+        return say("Done.") if asked else reply(*pays)
+
+    return answer
 
 
 async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """Do as was asked."""
-    config = Config(home=folder / "home", project="p")
+    home, url = folder / asked.get("home", "home"), asked.get("storage", "sqlite")
+    seconds = asked.get("lease_seconds", 30)
+    config = Config(home=home, project="p", storage=url, lease_seconds=seconds)
     async with World.open(config) as world:
-        model = ScriptedProvider(answer)
+        model = ScriptedProvider(answering(asked.get("calls", 0)))
         match asked["do"]:
+            case "confirm":
+                return {"dead": await world._resources.storage.confirm_dead()}
             case "run":
-                run = await world.run(
-                    "Go.", Agent(kind="chat", model=model, tools=tools(folder, asked)), run_id="r"
-                )
+                one = Limits(concurrency=1)
+                paying = Agent(kind="chat", model=model, tools=tools(folder, asked), limits=one)
+                run = await world.run("Go.", paying, run_id="r")
             case "resume":
                 run = await world.resume(
                     "r",

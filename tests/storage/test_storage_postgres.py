@@ -17,7 +17,7 @@ from postgres_server import PostgresServer
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
-from artificer.errors import ConfigError, Fenced, OperatorError, TamperedError
+from artificer.errors import ConfigError, Fenced, OperatorError, OwnedError, TamperedError
 from artificer.ports import Amount, BlobStore, Head, Settlement, Spending, Storage, StoragePlace
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.blobs.objects import ObjectStore
@@ -400,7 +400,9 @@ async def test_a_run_that_is_taken_over_from_another_machine_repeats_nothing(
         paying = agent(reply(call("pay", to="them")), say("Paid."))
         losing = asyncio.create_task(here.run("Pay.", paying, run_id="r"))
         await started.wait()
-        taken = await there.resume("r", agent(say("Was it paid?")))
+        with pytest.raises(OwnedError, match="its lease ends at"):
+            await there.resume("r", agent(say("Was it paid?")))
+        taken = await there.resume("r", agent(say("Was it paid?")), take_over=True)
         assert [doubt.tool for doubt in taken.state.doubts] == ["pay"]
         done.set()
         with pytest.raises(Fenced):

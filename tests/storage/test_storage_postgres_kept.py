@@ -15,13 +15,11 @@ from postgres_server import PostgresServer
 
 from artificer.agent import Agent
 from artificer.config import Config
-from artificer.errors import ConfigError, OperatorError
+from artificer.errors import ConfigError
 from artificer.ports import Head, StoragePlace
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.storage.blobs.objects import RENEWED_S, ObjectStore
-from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
-from artificer.storage.postgres.roles import make_role
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.testing.journal_suite import records_after
 from artificer.values.canon import digest_of
@@ -98,19 +96,6 @@ async def test_a_blob_that_a_record_comes_to_cite_is_no_longer_old(
     assert await storage.journal.forget([digest], tip.position)
     assert storage.blobs.has(digest), "it was put again since"
     storage.aging.touch([digest])
-    await storage.aclose()
-
-
-async def test_a_world_of_before_gets_what_it_lacks(url: str, tmp_path: Path) -> None:
-    await (await opened(url, tmp_path)).aclose()
-    place = Database.parse(url, "power", read_only=False)
-    with place.connect() as db:
-        db.execute("ALTER TABLE blobs DROP COLUMN put")
-    make_role(place, place.schema, "work")
-    with pytest.raises(OperatorError, match="made by an older release"):
-        await opened(url.replace("artificer@", f"{place.schema}@"), tmp_path)
-    storage = await opened(url, tmp_path)
-    storage.blobs.put(b"data")
     await storage.aclose()
 
 

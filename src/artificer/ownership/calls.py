@@ -1,7 +1,7 @@
 """Locks that tell whether the processes of calls still live.
 
-The processes of a call hold its lock, ``<project>/calls/KEY``. Servers that several calls share
-hold a lock of their owner, ``<project>/owners/ID.servers``.
+The processes of a call hold its lock, ``<project>/calls/OWNER/KEY``. Servers that several calls
+share hold a lock of their owner, ``<project>/owners/ID.servers``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from msgspec import Struct
 
 from artificer.ownership.descendants import descendants
 from artificer.ownership.fifo import holders, is_held
-from artificer.ownership.process import FOLDER, SERVERS, ProcessOwner
+from artificer.ownership.process import CALLS, FOLDER, SERVERS, ProcessOwner
 from artificer.ports import CallLocks
-
-CALLS = "calls"
 
 PATIENCE_S = 5.0
 """How long to wait for a dead owner's processes to end before its calls become ambiguous."""
@@ -34,7 +32,7 @@ class ProjectLocks(Struct, frozen=True):
 
     def of(self, key: str) -> CallLocks:
         """Return the locks that the processes of a call hold, by its idempotency key."""
-        return CallLocks(self._call(key), self.owner.servers, self.owner.id)
+        return CallLocks(self.owner.calls / key, self.owner.servers, self.owner.id)
 
     async def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Wait until the processes of these calls, and servers of dead owners, are gone.
@@ -53,11 +51,18 @@ class ProjectLocks(Struct, frozen=True):
     def forget(self, keys: Iterable[str]) -> None:
         """Remove the locks of calls with recorded results."""
         for key in keys:
-            with suppress(OSError):
-                self._call(key).unlink()
+            for path in self._calls(key):
+                with suppress(OSError):
+                    path.unlink()
 
-    def _call(self, key: str) -> Path:
-        return self.owner.project / CALLS / key
+    def _calls(self, key: str) -> list[Path]:
+        """Return the locks of a call: of all owners in whose hands its run was."""
+        calls = self.owner.project / CALLS
+        found = []
+        with suppress(OSError):
+            found = [entry / key for entry in calls.iterdir() if (entry / key).exists()]
+        # an older release put it there
+        return [*found, calls / key]
 
     def _left_by(self, keys: Iterable[str]) -> dict[str, tuple[list[Path], list[int]]]:
         """Return the held locks and the living processes that keep calls uncertain, by their keys.
@@ -70,7 +75,7 @@ class ProjectLocks(Struct, frozen=True):
 
     def _locks(self, key: str) -> list[Path]:
         """Return the held locks that keep a call's result uncertain."""
-        return [path for path in (self._call(key), *self._left()) if is_held(path)]
+        return [path for path in (*self._calls(key), *self._left()) if is_held(path)]
 
     def _left(self) -> list[Path]:
         """Return the locks of servers with dead owners."""

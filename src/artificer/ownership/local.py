@@ -16,10 +16,11 @@ Liveness = Literal["gone", "unknown", "alive"]
 
 
 class FormerOwner(Struct, frozen=True):
-    """A former owner: whether it lives, and its name for a message."""
+    """A former owner: whether it lives, its name for a message, and how that is known."""
 
     liveness: Liveness
     who: str = ""
+    why: str = ""
 
 
 GONE, UNKNOWN = FormerOwner("gone"), FormerOwner("unknown")
@@ -36,6 +37,8 @@ class Hold:
         self.run = run
         self._take_over = take_over
         self.former = GONE
+        self.lapses = 0
+        """How often the owner's lease had ended, when the run was last known to be ours."""
 
     def admit(self, former: str | None) -> str:
         """Take the run, unless its former owner lives. May be called again.
@@ -46,6 +49,8 @@ class Hold:
         Raises:
             OwnedError: one of them lives, and ``take_over`` is not set.
         """
+        self._owner.begin()
+        self.lapses = self._owner.lapses
         names = [_UNNAMED] if former is None else former.split()
         found = {name: self._owner.look(_known(name), self.run, self) for name in names}
         doubtful = {name: one for name, one in found.items() if one.liveness != "gone"}
@@ -53,12 +58,16 @@ class Hold:
         self.former = next(iter([*living, *doubtful.values()]), GONE)
         if self.former.liveness == "alive" and not self._take_over:
             raise OwnedError(
-                f"Run {self.run} is owned by {self.former.who}, which is alive.",
+                f"Run {self.run} is owned by {self.former.who}, which is alive{self.former.why}.",
                 hint=f"Signals still reach the run. artificer resume {self.run} "
                 "--take-over takes the run over; its unfinished calls become ambiguous",
             )
         self._owner.owned_runs[self.run] = self
         return " ".join(doubtful)
+
+    async def stay(self) -> int:
+        """Make sure that nobody may take the run from its owner now. See `LocalOwner.stay`."""
+        return await self._owner.stay()
 
     def end(self, *, released: bool) -> None:
         """Release the run; ``released`` means that the journal no longer names this owner."""
@@ -73,6 +82,8 @@ class LocalOwner:
     def __init__(self) -> None:
         self.owned_runs: dict[str, Hold] = {}
         self.unreleased = 0
+        self.lapses = 0
+        """How often its lease had ended before it was renewed, if it has one."""
         self._id = f"{_here}:{secrets.token_hex(4)}"
         _living[self._id] = self
 
@@ -83,6 +94,24 @@ class LocalOwner:
 
     def close(self) -> None:
         """Do nothing: what is held here ends with the process."""
+
+    def begin(self) -> None:
+        """Be about to own a run. Called from any thread, before every one."""
+
+    async def stay(self) -> int:
+        """Make sure, before an effect, that nobody may take the runs owned here for abandoned.
+
+        Return ``lapses``: when there are more of them, somebody may have, and the epoch of a run
+        tells.
+
+        Raises:
+            OperatorError: it cannot be made sure. The effect must not start.
+        """
+        return self.lapses
+
+    def confirm_dead(self) -> list[str]:
+        """Write down which owners are dead, for those who cannot see it; return them. Blocks."""
+        return []
 
     def hold(self, run: str, *, take_over: bool = False) -> Hold:
         """Return a hold on a run, to be admitted by the journal."""
@@ -99,6 +128,11 @@ class LocalOwner:
             other = owner.owned_runs.get(run)
             return GONE if other in (None, hold) else FormerOwner("alive", _this_process())
         return GONE if former.startswith(f"{_here}:") else UNKNOWN
+
+    def is_alive(self, owner: str) -> bool:
+        """Return whether an owner is this one, or lives."""
+        hold = Hold(self, "", take_over=False)
+        return owner == self.id or self.look(owner, "", hold).liveness == "alive"
 
 
 def _known(name: str) -> str | None:

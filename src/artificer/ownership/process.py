@@ -14,17 +14,18 @@ import os
 import secrets
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from artificer.errors import OperatorError
 from artificer.files import FILE_MODE, private_folder, sync_folder
 from artificer.ownership.fifo import drop
 from artificer.ownership.local import GONE, UNKNOWN, FormerOwner, Hold, LocalOwner
 
-FOLDER = "owners"
+FOLDER, CALLS = "owners", "calls"
 SERVERS = ".servers"
 _ENDING = ".owner"
 _KEPT_SECONDS = 30 * 86_400
@@ -68,12 +69,16 @@ class ProcessOwner(LocalOwner):
         """Return the state of a run's former owner, before ``hold``."""
         if former in (None, "", self.id):
             return super().look(former, run, hold)
-        return _find(self._folder / f"{former}{_ENDING}")
+        return self.find(former)
+
+    def find(self, owner: str | None) -> FormerOwner:
+        """Return the state of an owner of this folder, by its file."""
+        return _find(self._folder / f"{owner}{_ENDING}")
 
     def lives(self, owner: str) -> bool:
         """Return whether an owner is this process, or is not known to be dead."""
         mine = self._lock is not None and owner == self._id
-        return mine or _find(self._folder / f"{owner}{_ENDING}").liveness == "alive"
+        return mine or self.find(owner).liveness == "alive"
 
     def died(self, owner: str) -> bool:
         """Return whether an owner of this project's runs is dead, and had not released them."""
@@ -85,10 +90,18 @@ class ProcessOwner(LocalOwner):
         """The lock of the servers that this process starts and several calls share."""
         return self._folder / f"{self.id}{SERVERS}"
 
-    def open(self) -> ProcessOwner:
+    @property
+    def calls(self) -> Path:
+        """The folder of the locks that the processes of this owner's calls hold."""
+        return self.calls_of(self.id)
+
+    def calls_of(self, owner: str) -> Path:
+        """The folder of the locks of an owner's calls."""
+        return self.project / CALLS / owner
+
+    def open(self) -> None:
         """Start using it, until :meth:`close`."""
         self._users += 1
-        return self
 
     def close(self) -> None:
         """Stop using it. The last user releases the lock, if no run is owned any more.
@@ -98,11 +111,17 @@ class ProcessOwner(LocalOwner):
         self._users -= 1
         if self._users > 0 or self._lock is None or self.owned_runs:
             return
-        if not self.unreleased:
+        self.finish(named=bool(self.unreleased))
+        self.forget()
+
+    def finish(self, *, named: bool) -> None:
+        """Leave nothing when no run is owned any more, but its file if one still ``named`` it."""
+        if not named:
             with suppress(OSError):
                 (self._folder / f"{self._id}{_ENDING}").unlink()
             drop(self._folder / f"{self._id}{SERVERS}")
-        self.forget()
+        with suppress(OSError):
+            self.calls.rmdir()
 
     def forget(self) -> None:
         """Release everything."""
@@ -112,13 +131,24 @@ class ProcessOwner(LocalOwner):
         self.owned_runs.clear()
 
 
-_owners: dict[str, ProcessOwner] = {}
+Owner = TypeVar("Owner", bound=ProcessOwner)
+
+_owners: dict[tuple[str, str], ProcessOwner] = {}
 
 
 def owner_of(project: Path) -> ProcessOwner:
     """Return this process as the owner of a project's runs: one object per real folder."""
+    return the_one(project, "", ProcessOwner)
+
+
+def the_one(project: Path, world: str, make: Callable[[Path], Owner]) -> Owner:
+    """Return this process as the owner of the runs of a world, of which a folder is a part."""
     folder = Path(os.path.realpath(project)) / FOLDER
-    return _owners.setdefault(str(folder), ProcessOwner(folder)).open()
+    found = _owners.get((str(folder), world))
+    if found is None:
+        found = _owners[str(folder), world] = make(folder)
+    found.open()
+    return cast("Owner", found)
 
 
 def _after_fork() -> None:
@@ -142,7 +172,7 @@ def _take(folder: Path, name: str) -> int:
     try:
         fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.fchmod(lock, FILE_MODE)
-        os.write(lock, json.dumps(_about_us()).encode())
+        os.write(lock, json.dumps(about_us()).encode())
         os.fsync(lock)
         path.rename(folder / f"{name}{_ENDING}")
         sync_folder(folder)
@@ -152,12 +182,12 @@ def _take(folder: Path, name: str) -> int:
     return lock
 
 
-def _about_us() -> dict[str, Any]:
+def about_us() -> dict[str, Any]:
     return {
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
-        "boot": _boot(),
+        "boot": boot_id(),
         "started": _started(os.getpid()),
     }
 
@@ -174,10 +204,10 @@ def _find(path: Path) -> FormerOwner:
         about = _read(file)
         fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:  # the lock is held
-        return FormerOwner("alive", _name(about))
+        return FormerOwner("alive", name_of(about))
     finally:
         os.close(file)
-    return FormerOwner("alive", _name(about)) if _is_there(about) else GONE
+    return FormerOwner("alive", name_of(about)) if _is_there(about) else GONE
 
 
 def _read(file: int) -> dict[str, Any]:
@@ -188,7 +218,7 @@ def _read(file: int) -> dict[str, Any]:
     return about if isinstance(about, dict) else {}
 
 
-def _name(about: dict[str, Any]) -> str:
+def name_of(about: dict[str, Any]) -> str:
     pid, host, since = (about.get(key, "?") for key in ("pid", "host", "since"))
     return f"process {pid} on {host} (since {since})"
 
@@ -196,12 +226,12 @@ def _name(about: dict[str, Any]) -> str:
 def _is_there(about: dict[str, Any]) -> bool:
     """Return whether the same process exists: the same process id, start and boot."""
     pid, started = about.get("pid"), about.get("started")
-    if not isinstance(pid, int) or started is None or about.get("boot") != _boot():
+    if not isinstance(pid, int) or started is None or about.get("boot") != boot_id():
         return False
     return bool(_started(pid) == started)
 
 
-def _boot() -> str | None:
+def boot_id() -> str | None:
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     return None
@@ -224,3 +254,4 @@ def _sweep(folder: Path) -> None:
             if old and _find(path).liveness == "gone":
                 path.unlink()
                 drop(path.with_suffix(SERVERS))
+                (folder.parent / CALLS / path.stem).rmdir()

@@ -58,6 +58,7 @@ from artificer.ports.journal import (
     Claim,
     Durability,
     Head,
+    Holding,
     Journal,
     Lease,
     Leases,
@@ -67,6 +68,15 @@ from artificer.ports.journal import (
     Spending,
 )
 from artificer.ports.locks import Locks
+from artificer.ports.owner_leases import (
+    LEASE_SECONDS,
+    Fencing,
+    HasOwnerLeases,
+    LeasedOwner,
+    OwnerHost,
+    OwnerLease,
+    OwnerLeases,
+)
 from artificer.ports.provider import (
     Attaching,
     Memo,
@@ -142,6 +152,14 @@ __all__ = [
     "SearchIndex",
     "TextQuery",
     "Leases",
+    "LEASE_SECONDS",
+    "Holding",
+    "Fencing",
+    "HasOwnerLeases",
+    "OwnerHost",
+    "LeasedOwner",
+    "OwnerLease",
+    "OwnerLeases",
     "Journal",
     "Anchored",
     "MAX_SIGNALS",

@@ -21,6 +21,7 @@ from artificer.ownership.local import FormerOwner, Hold
 from artificer.ports import (
     Anchored,
     BlobStore,
+    Fencing,
     Joined,
     Journal,
     Lease,
@@ -235,13 +236,20 @@ class Ledger:
             charges.release()
 
     async def anchor(self) -> None:
-        """Make it provable that what was recorded here was recorded: before an effect.
+        """Make it provable that what was recorded here was recorded, before an effect.
+
+        And make sure that the run is still ours, if somebody may have taken our lease for ended.
 
         Raises:
+            Fenced: another process took the run over.
             OperatorError: it cannot be. The effect must not start.
         """
         if isinstance(self._journal, Anchored):
             await self._journal.anchor()
+        lapses = await self._hold.stay()
+        if lapses != self._hold.lapses and isinstance(self._journal, Fencing):
+            await self._journal.check(self.run, self._epoch)
+        self._hold.lapses = lapses
 
     async def finish(self) -> None:
         """Wait for writes outside of the journal, and release the run."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from artificer.config import Config
 from artificer.errors import AuthorError
 from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
-from artificer.ownership.process import owner_of
+from artificer.ownership.process import ProcessOwner, owner_of
 from artificer.ports import (
     AgingBlobs,
     BlobFiles,
@@ -17,7 +18,9 @@ from artificer.ports import (
     Clock,
     HasAging,
     HasFiles,
+    HasOwnerLeases,
     HasRunIndex,
+    Holding,
     Indexed,
     Journal,
     RunIndex,
@@ -101,10 +104,31 @@ class OpenStorage:
         storage: object = self.storage
         return storage.run_index if isinstance(storage, HasRunIndex) else None
 
+    async def abandoned_runs(self, limit: int = 1_000) -> list[str]:
+        """Return runs that processes held which do not live any more: the oldest, oldest first.
+
+        A process that was killed held them, or one whose lease has ended. Who resumes them finds
+        out what is known of it.
+        """
+        journal: object = self.storage.journal
+        if not isinstance(journal, Holding):
+            return []
+        owners = await journal.holders()
+        living = await asyncio.to_thread(lambda: [*map(self.owner.is_alive, owners)])
+        dead = [owner for owner, lives in zip(owners, living, strict=True) if not lives]
+        return await journal.held_by(dead, limit) if dead else []
+
+    async def confirm_dead(self) -> list[str]:
+        """Write down which owners on this host are dead, so that others know; return them.
+
+        A process that executes runs of a world in PostgreSQL does so by itself, now and then.
+        """
+        return await asyncio.to_thread(self.owner.confirm_dead)
+
     async def aclose(self) -> None:
         """Close the storage, and give up the runs that this process owns."""
         await self.storage.aclose()
-        self.owner.close()
+        await asyncio.to_thread(self.owner.close)
 
 
 async def open_storage(
@@ -127,7 +151,13 @@ async def open_storage(
             hint="Pass an object with the members of artificer.types.Storage. A name or a URL is "
             "a setting: storage = in artificer.toml, or load_config().replace(storage=…).",
         )
-    owner = owner_of(folder)
+    owner: ProcessOwner
+    if isinstance(storage, HasOwnerLeases):
+        from artificer.ownership.leased import leased_owner
+
+        owner = leased_owner(folder, storage.owner_leases, config.lease_seconds)
+    else:
+        owner = owner_of(folder)
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")
 
 

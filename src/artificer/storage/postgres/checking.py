@@ -12,6 +12,7 @@ from artificer.storage.chain import FORMAT, genesis, next_world
 from artificer.storage.notes import parse_note
 from artificer.storage.postgres.chaining import End, end_of, waiting
 from artificer.storage.postgres.reader import snapshot
+from artificer.storage.postgres.tables import LAYOUT
 from artificer.storage.postgres.transaction import PostgresTransaction
 from artificer.storage.recomputed import Caches, Recomputed
 
@@ -45,7 +46,9 @@ def audit(db: Connection, *, cached: bool = True) -> list[str]:
     """
     with snapshot(db):
         meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta").fetchall())
-        if meta.keys() != {"format", "release"} or meta["format"] != str(FORMAT):
+        layout = meta.pop("layout", "1")
+        known = layout.isdecimal() and 0 < int(layout) <= LAYOUT
+        if meta.keys() != {"format", "release"} or meta["format"] != str(FORMAT) or not known:
             return [f"The journal's description of itself was changed: {meta}."]
         (skipped,) = db.execute(_SKIPPED).fetchone() or (0,)
         if skipped:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
@@ -83,9 +83,14 @@ class Database(Struct, frozen=True):
         where = [str(parts.get(key) or "") for key in ("host", "hostaddr", "port", "dbname")]
         return " ".join((*where, self.schema))
 
-    def connect(self) -> Connection:
-        """Open a connection of its own."""
-        db = psycopg.connect(self.conninfo, autocommit=True)
+    def connect(self, answer_seconds: int | None = None) -> Connection:
+        """Open a connection of its own; with a limit, each answer has to come within it."""
+        limits: dict[str, Any] = {}
+        if answer_seconds is not None:
+            limits = {"connect_timeout": answer_seconds, "tcp_user_timeout": answer_seconds * 1000}
+        db = psycopg.connect(self.conninfo, autocommit=True, **limits)
+        if answer_seconds is not None:
+            db.execute(sql.SQL("SET statement_timeout = {}").format(answer_seconds * 1000))
         self.configure(db)
         return db
 

@@ -25,7 +25,15 @@ from artificer.storage.postgres.blobs import CommittedBlobs
 from artificer.storage.postgres.chaining import catch_up, end_of
 from artificer.storage.postgres.checking import audit, rebuild
 from artificer.storage.postgres.connection import Server
-from artificer.storage.postgres.reader import read_placed, read_records, read_runs, unsigned
+from artificer.storage.postgres.reader import (
+    check_epoch,
+    read_held,
+    read_holders,
+    read_placed,
+    read_records,
+    read_runs,
+    unsigned,
+)
 from artificer.storage.postgres.transaction import PostgresTransaction
 from artificer.storage.postgres.writer import PostgresWriter
 
@@ -86,6 +94,10 @@ class PostgresJournal:
 
         return self._writer.perform(work)
 
+    async def check(self, run: str, epoch: int) -> None:
+        """Check that nobody has acquired the run since. Raises Fenced."""
+        await self._server.ask(lambda db: check_epoch(db, run, epoch))
+
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.
 
@@ -98,6 +110,14 @@ class PostgresJournal:
     async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
         """Return runs, oldest first; of those older than ``before``, the newest ``limit``."""
         return await self._server.ask(lambda db: read_runs(db, before, limit))
+
+    async def holders(self) -> list[str]:
+        """Return the owners that hold runs, each once."""
+        return await self._server.ask(read_holders)
+
+    async def held_by(self, owners: Sequence[str], limit: int) -> list[str]:
+        """Return runs that one of these owners holds: the oldest ``limit``, oldest first."""
+        return await self._server.ask(lambda db: read_held(db, owners, limit))
 
     async def position(self) -> int:
         """How many records and notes the world's chain has: what joins later comes after them."""

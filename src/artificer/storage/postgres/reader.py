@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from psycopg import Connection
 
 from artificer.errors import TamperedError
 from artificer.ports import Head, Placed, Record, RunHead
-from artificer.storage.chain import pruned
+from artificer.storage.chain import fenced, pruned
 from artificer.storage.notes import Note, RunImported, read_note, signals_of
 from artificer.values.canon import digest_of
 
@@ -75,6 +75,30 @@ def read_runs(db: Connection, before: str | None = None, limit: int | None = Non
     return [
         RunHead(run, epoch, Head(seq=seq, hash=hash_)) for run, epoch, seq, hash_ in reversed(rows)
     ]
+
+
+def check_epoch(db: Connection, run: str, epoch: int) -> None:
+    """Check that an epoch is a run's last one. Raises Fenced."""
+    row = db.execute("SELECT epoch, seq, hash FROM runs WHERE run = %s", (run,)).fetchone()
+    found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
+    if not found or found.epoch != epoch:
+        raise fenced(run, epoch, Head(), found or None)
+
+
+def read_holders(db: Connection) -> list[str]:
+    """Return the owners that hold runs."""
+    rows = db.execute("SELECT DISTINCT split_part(owner, ' ', 1) FROM runs WHERE owner <> ''")
+    return [owner for (owner,) in rows if owner]
+
+
+def read_held(db: Connection, owners: Sequence[str], limit: int) -> list[str]:
+    """Return the oldest runs that some owners hold."""
+    rows = db.execute(
+        "SELECT run FROM runs WHERE owner <> '' AND split_part(owner, ' ', 1) = ANY(%s) "
+        "ORDER BY number LIMIT %s",
+        ([owner for owner in owners if owner], limit),
+    )
+    return [run for (run,) in rows]
 
 
 def unsigned(db: Connection, run: str) -> int:

@@ -16,10 +16,11 @@ from artificer.storage.postgres.budget import PostgresBudget
 from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
 from artificer.storage.postgres.journal import PostgresJournal
 from artificer.storage.postgres.locks import Lock, hold
+from artificer.storage.postgres.owner_leases import PostgresOwnerLeases
 from artificer.storage.postgres.restored import begin_again
 from artificer.storage.postgres.signals import PostgresSignals
 from artificer.storage.postgres.snapshots import PostgresSnapshots
-from artificer.storage.postgres.tables import complete, is_made, make
+from artificer.storage.postgres.tables import bring_up_to_date, is_made, make
 from artificer.storage.postgres.versions import PostgresVersions
 from artificer.storage.postgres.writer import PostgresWriter
 from artificer.storage.sqlite.run_index import SqliteRunIndex
@@ -66,8 +67,13 @@ class PostgresStorage:
         self.run_index = SqliteRunIndex(place.folder / RUNS, read_only=reading)
         """How each run stands, in a file of this machine."""
 
+    @property
+    def owner_leases(self) -> PostgresOwnerLeases:
+        """The leases of the owners of runs, over a connection of their own."""
+        return PostgresOwnerLeases(self._server.database)
+
     def open(self) -> bool:
-        """Open the connections, and make the tables when they are not there.
+        """Open the connections, and make the tables, or what an older layout of them lacks.
 
         False when they are not there and nothing may be made.
         """
@@ -80,7 +86,7 @@ class PostgresStorage:
                         self._objects.claim(database.name)
                     make(db, database.schema)
                 if not database.read_only:
-                    complete(db, database.schema)
+                    bring_up_to_date(db, database.schema)
                     begin_again(db, database.schema)
         except FAULTS as error:
             raise designed(error) from error

@@ -35,7 +35,7 @@ TABLES: tuple[LiteralString, ...] = (
     "CREATE TABLE tip (one integer PRIMARY KEY CHECK (one = 1), position bigint NOT NULL, "
     "world text NOT NULL, xid xid8 NOT NULL, entry bigint NOT NULL)",
     # Blobs committed with the record that cites them, and, without other storage, all others.
-    "CREATE TABLE blobs (digest text PRIMARY KEY, data bytea NOT NULL, put timestamptz)",
+    "CREATE TABLE blobs (digest text PRIMARY KEY, data bytea NOT NULL)",
     "CREATE TABLE signals (position bigint PRIMARY KEY, run text NOT NULL, n bigint NOT NULL, "
     "body bytea NOT NULL, UNIQUE (run, n))",
     # What requests of an account have cost (row 0), and may cost until they are settled or expire.
@@ -49,11 +49,37 @@ TABLES: tuple[LiteralString, ...] = (
     "body bytea NOT NULL, PRIMARY KEY (run, first))",
 )
 
+"""The tables of layout 1."""
 
-ADDED: tuple[tuple[str, str, LiteralString], ...] = (
-    ("blobs", "put", "ALTER TABLE blobs ADD COLUMN IF NOT EXISTS put timestamptz"),
+_SAME_USERS: LiteralString = """
+DO $$ DECLARE one record; BEGIN
+  FOR one IN SELECT DISTINCT grantee, privilege_type FROM information_schema.role_table_grants
+    WHERE table_schema = current_schema() AND table_name = 'spending'
+      AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+  LOOP EXECUTE format('GRANT %s ON owners TO %s', one.privilege_type,
+    CASE one.grantee WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(one.grantee) END);
+  END LOOP;
+END $$
+"""
+
+CHANGES: tuple[tuple[LiteralString, ...], ...] = (
+    # 2: when a blob was put; the owners of runs, on all machines, and their leases.
+    (
+        "ALTER TABLE blobs ADD COLUMN IF NOT EXISTS put timestamptz",
+        "CREATE TABLE owners (owner text PRIMARY KEY, machine text NOT NULL, boot text NOT NULL, "
+        "host text NOT NULL, who text NOT NULL, until timestamptz NOT NULL, "
+        "dead boolean NOT NULL DEFAULT false)",
+        "CREATE INDEX owners_machine ON owners (machine) WHERE NOT dead",
+        # The runs that are held, by their holders: few of many.
+        "CREATE INDEX runs_held ON runs (split_part(owner, ' ', 1)) WHERE owner <> ''",
+        _SAME_USERS,
+    ),
 )
-"""Columns that worlds of older releases do not have: table, column, and what adds it."""
+"""The statements that lead from each layout to the next one. A world is made as one of layout 1 and
+brought up to date in the same way as an older one. What is here is never changed, only added to."""
+
+LAYOUT = 1 + len(CHANGES)
+"""The layout of the tables: which there are, and their columns. What they hold is the format."""
 
 
 def is_made(db: Connection, schema: str) -> bool:
@@ -63,7 +89,7 @@ def is_made(db: Connection, schema: str) -> bool:
         ConfigError: it holds something else, or a world of a newer format.
         TamperedError: the world does not name its format.
     """
-    names = {table for table, _ in _columns(db, schema)}
+    names = _tables(db, schema)
     if not names:
         return False
     if "meta" not in names or "records" not in names:
@@ -73,6 +99,43 @@ def is_made(db: Connection, schema: str) -> bool:
         )
     _check_format(db, schema)
     return True
+
+
+def layout_of(db: Connection) -> int:
+    """Return the layout of the tables. Worlds of layout 1 do not name theirs."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'layout'").fetchone()
+    return int(row[0]) if row is not None and row[0].isdecimal() else 1
+
+
+def bring_up_to_date(db: Connection, schema: str) -> None:
+    """Give the tables of an older layout what the present one has, once; nothing is lost.
+
+    Raises:
+        OperatorError: this user may not.
+    """
+    if layout_of(db) >= LAYOUT:
+        return
+    try:
+        with db.transaction():
+            hold(db, Lock.TABLES, schema)
+            _change(db)
+    except errors.InsufficientPrivilege as error:
+        raise OperatorError(
+            f"The world in the schema {schema!r} was made by an older release, and this user may "
+            f"not change its tables: they have layout {layout_of(db)}, and need layout {LAYOUT}.",
+            hint="As its owner: artificer init --world URL, with --role for each of its workers.",
+        ) from error
+
+
+def _change(db: Connection) -> None:
+    for change in CHANGES[layout_of(db) - 1 :]:
+        for statement in change:
+            db.execute(statement)
+    db.execute(
+        "INSERT INTO meta VALUES ('layout', %s) ON CONFLICT (key) DO UPDATE "
+        "SET value = excluded.value",
+        (str(LAYOUT),),
+    )
 
 
 def make(db: Connection, schema: str) -> None:
@@ -88,38 +151,13 @@ def make(db: Connection, schema: str) -> None:
             "INSERT INTO meta VALUES ('format', %s), ('release', %s)", (str(FORMAT), RELEASE)
         )
         db.execute("INSERT INTO tip VALUES (1, 0, %s, '0', 0)", (genesis(FORMAT, RELEASE),))
+        _change(db)
 
 
-def complete(db: Connection, schema: str) -> None:
-    """Add what a world of an older release does not have.
-
-    Raises:
-        OperatorError: this user may not; the world's owner may.
-    """
-    found = _columns(db, schema)
-    missing = [add for table, column, add in ADDED if (table, column) not in found]
-    if not missing:
-        return
-    try:
-        with db.transaction():
-            hold(db, Lock.TABLES, schema)
-            for statement in missing:
-                db.execute(statement)
-    except errors.InsufficientPrivilege as error:
-        raise OperatorError(
-            f"The world in the schema {schema!r} was made by an older release, and this user may "
-            "not change its tables.",
-            hint="As its owner: artificer init --world URL, with --role for each of its workers.",
-        ) from error
-
-
-def _columns(db: Connection, schema: str) -> set[tuple[str, str]]:
-    """The columns of all tables that this user can use."""
-    query = (
-        "SELECT table_name::text, column_name::text FROM information_schema.columns "
-        "WHERE table_schema = %s"
-    )
-    return {*db.execute(query, (schema,)).fetchall()}
+def _tables(db: Connection, schema: str) -> set[str]:
+    """The tables that this user can use."""
+    query = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = %s"
+    return {name for (name,) in db.execute(query, (schema,)).fetchall()}
 
 
 def _check_format(db: Connection, schema: str) -> None:
@@ -132,4 +170,10 @@ def _check_format(db: Connection, schema: str) -> None:
             f"The world in the schema {schema!r} has format {found}; this release reads up to "
             f"format {FORMAT}.",
             hint=f"It was written by Artificer {meta.get('release')}: use that release or newer.",
+        )
+    if layout_of(db) > LAYOUT:
+        raise ConfigError(
+            f"The world in the schema {schema!r} has tables of layout {layout_of(db)}; this "
+            f"release knows layouts up to {LAYOUT}.",
+            hint="A newer release has opened it: use that one.",
         )
