@@ -42,6 +42,12 @@ class Studio:
         self.key = access.key
         self.url = f"http://127.0.0.1:{port}"
 
+    async def left(self, run: str) -> None:
+        """Wait until the studio does not execute a run any more, as after a decision about it."""
+        tasks = [task for task in asyncio.all_tasks() if task.get_name() == f"studio {run}"]
+        if tasks:
+            await asyncio.wait(tasks)
+
 
 @asynccontextmanager
 async def serving(

@@ -86,6 +86,7 @@ async def test_a_call_is_shown_as_it_is_and_the_answer_is_signed(
     data = {**form_of(text, "answer"), "decision": "deny", "text": "Not them."}
     assert (await post(client, "/runs/r/decisions/answer", data)).status_code == 303
     agent = Agent(ScriptedProvider([say("Then not.")]), kind="chat", tools=[pay], policy=ASKS)
+    await served.left("r")  # it has tried to continue it
     await served.world.resume("r", agent)
     [found] = [e for e in await events(served.world, "r") if isinstance(e, ApprovalAnswered)]
     assert (found.approved, found.by, found.reason) == (False, "Ada", "Not them.")
@@ -143,6 +144,7 @@ async def test_a_doubt_is_resolved_by_whoever_looked(
     assert "Has <code>charge</code> happened?" in text and "\u27e8U+202E\u27e9exe.gpj" in text
     data = {**form_of(text, "resolve"), "decision": "happened", "text": "I saw it."}
     assert (await post(client, "/runs/k/decisions/resolve", data)).status_code == 303
+    await served.left("k")
     async with served.world.guard(shop.tools, key="k") as guarded:
         await guarded.call("charge", {"order": "B"})
     [found] = [e for e in await events(served.world, "k") if isinstance(e, DoubtResolved)]
@@ -163,6 +165,7 @@ async def test_a_change_is_agreed_to_with_its_difference_in_view(tmp_path: Path)
             data = {**form_of(text, "consent"), "decision": "approve", "text": "It was old."}
             assert data["subject"] == job.digest
             assert (await post(client, "/runs/b/decisions/consent", data)).status_code == 303
+            await studio.left("b")
         assert (await place.resume()).status == "completed"
         [given] = await facts(place.world, "b", ConsentGiven)
         assert (given.granted, given.by, given.reason) == (True, "Ada", "It was old.")

@@ -73,10 +73,18 @@ async def test_the_page_of_somebody_unknown_leads_nowhere(served: Studio) -> Non
         assert (await stranger.get("/api/v1/runs")).json()["error"]["code"]
 
 
+class Idle:
+    """A world's parts, of which nothing executes runs."""
+
+    def watch(self, _: object) -> None:
+        """There is nothing to watch."""
+
+
 class Broken:
     """A world with a bug."""
 
     config = Config()
+    _resources = Idle()
 
 
 @pytest.mark.req("studio-problems")

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from studio_kit import serving
+from studio_kit import PATIENCE, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -65,7 +65,7 @@ class Served:
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
         self.headers = {"Authorization": f"Bearer {self._tokens.new('test', SCOPES, 1)[1]}"}
         self._thread.start()
-        self.url, self.runs = self._started.result(60)
+        self.url, self.runs = self._started.result(PATIENCE / 1000)
 
     async def _serve(self) -> None:
         config = Config(studio=StudioConfig(requests_per_minute=1_000_000))
@@ -119,6 +119,8 @@ def test_the_server_does_what_its_document_says(served: Served, name: str) -> No
     def holds(case: Any, run: str | None) -> None:
         if run is not None and "run" in (case.path_parameters or {}):
             case.path_parameters["run"] = run
-        case.call_and_validate(base_url=served.url, headers=served.headers, checks=CHECKS)
+        case.call_and_validate(
+            base_url=served.url, headers=served.headers, checks=CHECKS, timeout=PATIENCE / 1000
+        )
 
     holds()
