@@ -18,6 +18,7 @@ from artificer.backends.browser.window import PROGRAMS
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.studio.access import Access
 from artificer.studio.app import studio
+from artificer.studio.exports import Exports
 from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import ApiTokens
 from artificer.world import World
@@ -35,12 +36,15 @@ REMARKS = (
 class Studio:
     """A served studio. ``url`` has no slash at its end; ``key`` opens it."""
 
-    def __init__(self, world: World, port: int, access: Access) -> None:
+    def __init__(self, world: World, port: int, access: Access, exports: Exports) -> None:
         self.world = world
         self.port = port
         self.access = access
         self.key = access.key
         self.url = f"http://127.0.0.1:{port}"
+        self.exports = exports
+        self.empty: Studio | None = None
+        """Another one, over a world without runs and models, that the same people have opened."""
 
     async def left(self, run: str) -> None:
         """Wait until the studio does not execute a run any more, as after a decision about it."""
@@ -56,11 +60,12 @@ async def serving(
     tokens: ApiTokens | None = None,
     identity: ProxyIdentity | None = None,
     agents: Agents = NO_AGENTS,
+    access: Access | None = None,
 ) -> AsyncIterator[Studio]:
-    """Serve a world as the command does."""
+    """Serve a world as the command does. With ``access`` to those who have it from another one."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    access = Access("Ada", tokens=tokens, identity=identity)
+    access = access or Access("Ada", tokens=tokens, identity=identity)
     app = studio(world, access, [f"127.0.0.1:{port}"], agents)
     config = Config(
         app,
@@ -72,7 +77,7 @@ async def serving(
     server = Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
-        yield Studio(world, port, access)
+        yield Studio(world, port, access, app.state.studio.exports)
     finally:
         server.should_exit = True
         await task

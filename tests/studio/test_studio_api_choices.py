@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
@@ -12,12 +13,14 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
+from revised import revised
 from studio_kit import Studio, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import load_config
 from artificer.core.policy import Policy, Rule
+from artificer.studio.exports import MAX_WAITING
 from artificer.studio.tokens import ApiTokens, TokenScope
 from artificer.world import World
 
@@ -185,3 +188,60 @@ async def test_whoever_answers_for_a_called_agent_lets_its_caller_go_on(tmp_path
         while (await s.world.get(run)).status != "completed":
             await client.get(f"/runs/{run}/events")
         assert (await s.world.get(run)).text == "Heard: Heard: 8"
+
+
+async def test_versions_and_what_changed_are_there_for_programs(tmp_path: Path) -> None:
+    async with project(tmp_path, "http://127.0.0.1:9/v1") as (studio, client):
+        await revised(studio.world)
+        found = (await client.get("/runs/r/versions")).json()
+        assert [one["number"] for one in found["report"]] == [1, 2]
+        cities = [one for one in found["artifacts"] if one["name"] == "table:cities"]
+        assert [one["cause"]["what"] for one in cities] == ["the prompt", "a follow-up"]
+        assert cities[1]["cause"]["by"] == "Ada" and cities[0]["digest"] != cities[1]["digest"]
+        names = [one for one in found["artifacts"] if one["name"] == "list:names"]
+        assert [one["withdrawn"] for one in names] == [False, True]
+
+        first = await client.get("/runs/r/report-version", params={"version": 1})
+        assert "The end." in first.json()["narrative"]
+        table = {"artifact": "table:cities"}
+        old = await client.get("/runs/r/artifact-version", params={**table, "version": 1})
+        assert (old.json()["id"], len(old.json()["rows"])) == ("cities", 4)
+        csv = {**table, "version": 1, "format": "csv"}
+        assert "2873000" in (await client.get("/runs/r/artifact-file", params=csv)).text
+
+        change = (await client.get("/runs/r/artifact-changes", params=table)).json()
+        assert (change["before"], change["after"], change["same"]) == (1, 2, 2)
+        kinds = {row["kind"]: [cell["kind"] for cell in row["cells"]] for row in change["rows"]}
+        assert kinds["changed"] == ["same", "changed", "same"] and kinds.keys() > {"added"}
+        lines = {"artifact": "file:notes/a.md"}
+        text = (await client.get("/runs/r/artifact-changes", params=lines)).json()["lines"]
+        assert {"kind": "added", "text": "third"} in text
+        report = (await client.get("/runs/r/report-changes")).json()
+        assert {"kind": "withdrawn", "name": "list:names", "title": "names"} in report["artifacts"]
+        assert [part["kind"] for part in report["paragraphs"]].count("changed") == 1
+
+        for path, query in (
+            ("artifact-version", {"artifact": "table:none"}),
+            ("artifact-version", {"artifact": "list:names", "version": 2}),
+            ("artifact-changes", {**table, "after": 9}),
+            ("report-version", {"version": 9}),
+            ("report-changes", {"before": 9}),
+        ):
+            answer = await client.get(f"/runs/r/{path}", params=query)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
+
+
+async def test_all_exports_share_one_limit(tmp_path: Path) -> None:
+    async with project(tmp_path, "http://127.0.0.1:9/v1") as (studio, client):
+        await revised(studio.world)
+        may_end, waiting = asyncio.Event(), list[asyncio.Task[Any]]()
+        for _ in range(MAX_WAITING):
+            waiting.append(asyncio.create_task(studio.exports.wait(may_end.wait)))
+        await asyncio.sleep(0)
+        for path in ("export", "report-file?format=html", "artifact-file?artifact=cities"):
+            answer = await client.get(f"/runs/r/{path}")
+            assert answer.status_code == 409 and "being made already" in answer.text, path
+        may_end.set()
+        await asyncio.gather(*waiting)
+        recording = await client.get("/runs/r/export")
+        assert recording.content == await studio.world.archive.export_run("r")

@@ -23,6 +23,9 @@ FORMS: dict[MadeKind, tuple[str, ...]] = {
 }
 """The forms of each kind of artifact."""
 
+RECORDING = "run.gz"
+"""The form of a run as a file that replays anywhere."""
+
 Links = list[tuple[str, str]]
 
 
@@ -36,7 +39,7 @@ class Download(NamedTuple):
 
 
 def downloads_of(run: Run[Any]) -> list[Download]:
-    """Return what can be downloaded of a run: its report first, then its artifacts."""
+    """Return what can be downloaded of a run: its report, its artifacts, and the whole of it."""
     found = []
     if links := report_forms(run):
         page = f"/runs/{quote(run.id, safe='')}/artifacts/report"
@@ -46,6 +49,9 @@ def downloads_of(run: Run[Any]) -> list[Download]:
             page = artifact_path(run.id, f"{ref.kind}:{ref.id}")
             links = [(form, f"{page}/{form}") for form in forms]
             found.append(Download(ref.title or ref.id, ref.kind, page, links))
+    base = f"/runs/{quote(run.id, safe='')}"
+    link = (RECORDING, f"{base}/export/{RECORDING}")
+    found.append(Download("The whole run", "recording", f"{base}/records", [link]))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from artificer.errors import OperatorError
@@ -26,10 +26,14 @@ class Exports:
         self._count = 0
 
     async def make(self, work: Callable[[], T]) -> T:
-        """Do the work in a thread when there is room. Raises OperatorError where too much waits.
+        """Do the work in a thread when there is room. Raises as `wait` does.
 
         A file whose reader has gone is made to its end: a thread cannot be stopped.
         """
+        return await self.wait(lambda: asyncio.to_thread(work))
+
+    async def wait(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work when there is room. Raises OperatorError where too much waits."""
         if self._count >= self._limit:
             raise OperatorError(
                 f"{self._limit} files are being made already.", hint="Try again in a minute."
@@ -39,9 +43,9 @@ class Exports:
         task.add_done_callback(self._done)
         return await asyncio.shield(task)
 
-    async def _made(self, work: Callable[[], T]) -> T:
+    async def _made(self, work: Callable[[], Awaitable[T]]) -> T:
         async with self._room:
-            return await asyncio.to_thread(work)
+            return await work()
 
     def _done(self, task: asyncio.Task[T]) -> None:
         self._count -= 1

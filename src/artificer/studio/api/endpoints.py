@@ -11,7 +11,15 @@ from artificer.run_artifact import RunArtifact
 from artificer.runtime.compare import Comparison
 from artificer.runtime.day_budget import DayBudget
 from artificer.runtime.explain import Explanation
-from artificer.studio.api import acting, deciding, keeping, looking, reading, ticking
+from artificer.studio.api import (
+    acting,
+    comparing,
+    deciding,
+    keeping,
+    looking,
+    reading,
+    ticking,
+)
 from artificer.studio.api import answers as a
 from artificer.studio.api.declared import ApiEndpoint, EndpointWork
 from artificer.studio.choices import Choices
@@ -89,6 +97,41 @@ def _looking_back() -> list[ApiEndpoint]:
         ),
         ApiEndpoint(
             "GET", f"{of}/records/{{record}}", "read", looking.show_record, looking.RecordAnswer
+        ),
+        ApiEndpoint(
+            "GET", f"{of}/versions", "read", comparing.list_versions, comparing.VersionList
+        ),
+        ApiEndpoint(
+            "GET",
+            f"{of}/report-version",
+            "read",
+            comparing.show_report_version,
+            comparing.ReportVersionAnswer,
+            comparing.ReportVersionQuery,
+        ),
+        ApiEndpoint(
+            "GET",
+            f"{of}/report-changes",
+            "read",
+            comparing.compare_report,
+            comparing.ReportDifference,
+            comparing.ReportChangesQuery,
+        ),
+        ApiEndpoint(
+            "GET",
+            f"{of}/artifact-version",
+            "read",
+            comparing.show_artifact_version,
+            RunArtifact,
+            comparing.ArtifactVersionQuery,
+        ),
+        ApiEndpoint(
+            "GET",
+            f"{of}/artifact-changes",
+            "read",
+            comparing.compare_artifact,
+            comparing.ArtifactDifference,
+            comparing.ArtifactChangesQuery,
         ),
         ApiEndpoint("GET", f"{of}/sources", "read", looking.show_sources, looking.SourcesAnswer),
     ]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from starlette.responses import Response
 
 from artificer.errors import NotFoundError
@@ -17,9 +17,11 @@ from artificer.studio.api.answers import (
     VerificationAnswer,
     token_answer,
 )
-from artificer.studio.api.declared import MAX_NAME, ApiRequest
+from artificer.studio.api.comparing import ArtifactName, VersionNumber
+from artificer.studio.api.declared import ApiRequest
 from artificer.studio.api.reading import run_of
 from artificer.studio.tokens import ApiTokens
+from artificer.studio.versions import version_of
 from artificer.studio.views.files import report_file, sent
 
 REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -48,10 +50,11 @@ class ReportFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ArtifactFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """The artifact's id, as `kind:id` where two have the same; and the form of the file."""
+    """The artifact's id, as `kind:id` where two have the same or for a ``version``; the form."""
 
-    artifact: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+    artifact: ArtifactName
     format: ArtifactFormat = "json"
+    version: VersionNumber | None = None
 
 
 async def send_report(request: ApiRequest) -> Response:
@@ -63,8 +66,12 @@ async def send_report(request: ApiRequest) -> Response:
 
 async def send_artifact(request: ApiRequest) -> Response:
     """Return an artifact of a run in a form of `artificer export`."""
-    run, query = await run_of(request), request.query
-    found = run.artifacts.find(query.artifact)
+    query: ArtifactFileQuery = request.query
+    history = await request.world.archive.history(request.named("run"))
+    if query.version is None:
+        found = history.run.artifacts.find(query.artifact)
+    else:
+        found = version_of(history, query.artifact, str(query.version))
     data = await request.context.exports.make(partial(found.export, query.format))
     name = f"{found.id.rpartition('/')[2]}.{query.format}"
     return sent(data, name, ARTIFACT_FORMS[query.format].media_type)
@@ -73,7 +80,8 @@ async def send_artifact(request: ApiRequest) -> Response:
 async def export_run(request: ApiRequest) -> Response:
     """Return a run with all its blobs as one file, which `artificer import` reads."""
     run = await run_of(request)
-    data = await request.world.archive.export_run(run.id)
+    exported = partial(request.world.archive.export_run, run.id)
+    data = await request.context.exports.wait(exported)
     headers = {"Content-Disposition": 'attachment; filename="run.artificer"'}
     return Response(data, media_type="application/octet-stream", headers=headers)
 

@@ -13,6 +13,7 @@ from artificer.errors import ArtificerError, NotFoundError
 from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS, ArtifactFormat, ReportFormat
 from artificer.runs import Run
 from artificer.studio.context import context_of, history_of, run_of
+from artificer.studio.downloads import RECORDING
 from artificer.studio.pages import page
 from artificer.studio.problems import status_of
 from artificer.studio.versions import version_of
@@ -27,6 +28,10 @@ ZIPPED: dict[str, ReportFormat] = {"md": "zip"}
 async def report(request: Request) -> Response:
     """Send the report of a run as a file."""
     run, form = await run_of(request), request.path_params["form"]
+    if form == RECORDING:
+        archive = context_of(request).world.archive
+        data = await context_of(request).exports.wait(partial(archive.export_run, run.id))
+        return sent(data, f"{run.id}.{RECORDING}", "application/gzip")
     if form not in REPORT_FORMS:
         raise NotFoundError(f"There is no form {form!r}.", hint=f"It is {', '.join(REPORT_FORMS)}.")
     make = partial(report_file, run, cast(ReportFormat, form))

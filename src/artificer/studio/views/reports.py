@@ -69,7 +69,7 @@ async def changes(request: Request) -> Response:
         "one": one,
         "other": other,
         "changes": compared,
-        "fates": _fates(history.run.id, one, other, found.artifacts),
+        "fates": fates_of(history.run.id, one, other, found.artifacts),
     }
     return page(request, "report_changes", values)
 
@@ -84,12 +84,13 @@ def chosen(kept: Sequence[ReportVersion], text: str) -> ReportVersion:
     return found
 
 
-def _fates(
+def fates_of(
     run: str,
     one: ReportVersion,
     other: ReportVersion,
     made: Mapping[tuple[str, str], Sequence[ArtifactVersion]],
 ) -> list[ArtifactFate]:
+    """Return what became of the artifacts between two versions of a report."""
     before = {(ref.kind, ref.id): ref for ref in one.artifacts}
     after = {(ref.kind, ref.id): ref for ref in other.artifacts}
     found = []
