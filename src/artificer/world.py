@@ -24,7 +24,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import USUAL, Submission
 from artificer.events import RunEvent
-from artificer.ports import Approver, Clock, Prompt, Storage
+from artificer.ports import Approver, Clock, Prompt, Requiring, Storage
 from artificer.runs import Run, make_run, text_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
@@ -356,6 +356,16 @@ async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolse
 def observe(world: World, observer: Observer) -> None:
     """Tell an observer what the runs do that a world executes here, from those begun next on."""
     world._resources.watch(observer)
+
+
+def require_model(world: World, model: str | None = None) -> None:
+    """Check that a new run could ask a model: the one of this name, or that of the settings.
+
+    Raises ConfigError where it is not known, or lacks a key, and MissingExtraError.
+    """
+    for provider, _ in world._resources.providers.choose_all(model):
+        if model is not None and isinstance(provider, Requiring):
+            provider.require()
 
 
 async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 
 from revised import FILES
 from scenes import FormingModel
-from studio_kit import expect
+from studio_kit import Studio, expect
 
 Arrange = Callable[[Any, FormingModel], Awaitable[None]]
+
+NOWHERE = ("no-model", "no-model-tried", "nothing-waits", "no-runs")
+"""The scenes of a world without runs and models."""
 
 SOON = 500
 """Milliseconds until the model writes once more: the page may not have listened yet."""
@@ -22,6 +25,12 @@ class Scene(NamedTuple):
     name: str
     path: str
     arrange: Arrange | None = None
+
+    def address(self, studio: Studio) -> str:
+        """Where it is seen."""
+        place = studio.empty if self.name in NOWHERE else studio
+        assert place is not None
+        return place.url + self.path
 
     @property
     def is_live(self) -> bool:
@@ -42,6 +51,13 @@ async def mistake(page: Any, model: FormingModel) -> None:
     await page.get_by_label("At most, in dollars").fill("half a dollar")
     await page.get_by_role("button", name="Run", exact=True).click()
     await expect(page.get_by_role("alert")).to_contain_text("amount of dollars")
+
+
+async def try_all_the_same(page: Any, _: FormingModel) -> None:
+    """Send the form of a prompt where no model answers."""
+    await page.get_by_label("What shall it do?").fill("How did the autumn sale go?")
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await expect(page.get_by_role("alert")).to_contain_text("No model was named")
 
 
 async def write(page: Any, model: FormingModel) -> None:
@@ -83,6 +99,10 @@ CHANGED = ("table:cities", "chart:people", "svg:map", "file:notes/a.md", "checkl
 """Artifacts that a follow-up has revised."""
 
 BEGINNING = (
+    Scene("no-model", "/"),
+    Scene("no-model-tried", "/", try_all_the_same),
+    Scene("nothing-waits", "/inbox"),
+    Scene("no-runs", "/runs"),
     Scene("home", "/"),
     Scene("home-options", "/", open_options),
     Scene("home-mistake", "/", mistake),

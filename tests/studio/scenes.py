@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -206,9 +206,13 @@ async def scenery(folder: Path) -> AsyncIterator[tuple[Studio, FormingModel]]:
             reply(call("create_value", id="orders", data={"call": "orders#1", "at": "/total"})),
         )
         await _runs(world, home)
-        async with serving(world, agents={"sale": Agent(sale(), tools=[orders])}) as studio:
+        agents = {"sale": Agent(sale(), tools=[orders])}
+        async with serving(world, agents=agents) as studio, AsyncExitStack() as near:
             prompt = "Which customers came back after the newsletter?"
             agent = Agent(forming, tools=[orders, products])
+            config = Config(home=folder / "none", project="none")
+            bare = await near.enter_async_context(World.in_memory(config))
+            studio.empty = await near.enter_async_context(serving(bare, access=studio.access))
             under_way = asyncio.create_task(world.run(prompt, agent, run_id="forming"))
             await forming.begun.wait()
             try:

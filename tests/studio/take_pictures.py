@@ -35,7 +35,7 @@ async def shoot(
 ) -> None:
     """Take a picture of a view, small enough to be kept."""
     studio, model = scened
-    await page.goto(studio.url + scene.path)
+    await page.goto(scene.address(studio))
     if scene.arrange is not None:
         await scene.arrange(page, model)
     await page.wait_for_load_state("load" if scene.is_live else "networkidle")

@@ -18,7 +18,7 @@ from artificer.render.stylesheet import stylesheet, tokens
 from artificer.studio.access import Access
 from artificer.studio.app import studio
 from artificer.studio.indented import LONGEST, indented
-from artificer.studio.words import day, stamp
+from artificer.studio.words import coded, day, stamp
 
 STATIC = resources.files("artificer.studio") / "static"
 SHEETS = {
@@ -137,6 +137,21 @@ def test_numbers_keep_their_digits() -> None:
         '"c": {}',
         "}",
     ]
+
+
+@pytest.mark.req("studio-problems")
+@pytest.mark.parametrize(
+    ("text", "markup"),
+    [
+        ("`artificer runs` lists them.", "<code>artificer runs</code> lists them."),
+        ("<b> `<i>\u202e`", "&lt;b&gt; <code>&lt;i&gt;\u27e8U+202E\u27e9</code>"),
+        ("a ` alone {0}", "a ` alone {0}"),
+        ("`{0}` {}", "<code>{0}</code> {}"),
+        ("", ""),
+    ],
+)
+def test_what_to_type_is_code_and_nothing_else_is_markup(text: str, markup: str) -> None:
+    assert coded(text) == markup
 
 
 @pytest.mark.req("studio-look")

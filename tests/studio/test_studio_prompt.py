@@ -34,7 +34,7 @@ description = "Say {name}."
 exec = ["echo", "{name}"]
 """
 
-TIED = {"prompt", "kind", "cost", "turns", "tokens"}
+TIED = {"prompt", "kind", "cost", "turns", "tokens", "other_model", "model"}
 """Fields whose problem is theirs alone. The agents are none here, so that their field is away."""
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ARTIFICER_MODEL")
@@ -198,7 +198,11 @@ async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
             ({"tools": "shown", "tool": "rm"}, "no tool"),
             ({"prompt": "a\0b"}, "NUL"),
             ({"prompt": " "}, "The prompt is empty"),
-            ({"other_model": "nobody/none"}, "nobody"),
+            ({"other_model": "nobody/none"}, "Unknown provider"),
+            ({"other_model": "opanai/gpt-5"}, "Did you mean &#39;openai&#39;"),
+            ({"other_model": "gpt-5"}, "Did you mean openai/gpt-5"),
+            ({"other_model": "local/\u202e<b>"}, "SmolLM2"),
+            ({"model": "gone/m"}, "Unknown provider"),
         ):
             answer = await client.post("/runs", data=whole | wrong)
             assert answer.status_code == 400, wrong
@@ -209,6 +213,8 @@ async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
                 r'name="(\w+)"[^>]* aria-invalid="true" aria-describedby="problem"', answer.text
             )
             assert tied == ([field] if field in TIED else []), wrong
+            before = answer.text.partition('id="problem"')[0].rpartition("<label")[2]
+            assert not tied or field == "model" or f'name="{field}"' in before, wrong
             assert (
                 answer.text.count(" autofocus") == 1 and 'id="problem" role="alert"' in answer.text
             )

@@ -52,7 +52,7 @@ CONTROLS = """[...document.querySelectorAll(
 
 FOCUSED = f"""() => {{
     const one = document.activeElement;
-    if (!one || one === document.body) return null;
+    if (!one || one === document.body || one.localName === 'iframe') return null;
     const style = getComputedStyle(one);
     const is_marked = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
     const box = one.getBoundingClientRect();
@@ -66,11 +66,16 @@ NAMED = f"(number) => {CONTROLS}[number].outerHTML.slice(0, 200)"
 Scened = tuple[Studio, FormingModel]
 
 WRITING = next(scene for scene in SCENES if scene.name == "run-writing")
-KEYED = [
-    scene
-    for scene in SCENES
-    if scene.name in ("home-options", "inbox", "run-done", "run-asks", "record", "artifact")
-]
+WITH_CONTROLS = (
+    "no-model",
+    "home-options",
+    "inbox",
+    "run-done",
+    "run-asks",
+    "record",
+    "artifact",
+)
+KEYED = [scene for scene in SCENES if scene.name in WITH_CONTROLS]
 """Views that have every kind of control."""
 
 
@@ -106,7 +111,7 @@ def is_broken(answer: Any) -> bool:
 async def look(page: Any, scened: Scened, scene: Scene) -> None:
     studio, model = scened
     await page.set_viewport_size({"width": 1200, "height": 900})
-    await page.goto(studio.url + scene.path)
+    await page.goto(scene.address(studio))
     if scene.arrange is not None:
         await scene.arrange(page, model)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,11 @@ from artificer.ports import Attachment
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
 from artificer.studio.context import StudioContext
-from artificer.world import tools_of
+from artificer.values.text import clip
+from artificer.world import require_model, tools_of
+
+MAX_NAMED = 200
+"""Characters of a name that nothing has, which are said."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,8 @@ async def begin(context: StudioContext, wanted: Beginning) -> str:
 
     Raises ConfigError, AuthorError and other errors where it cannot begin.
     """
+    if wanted.model:
+        require_model(context.world, wanted.model)
     agent = await _narrowed(context, _agent(context, wanted), wanted.tools)
     run, world = context.world.clock.new_run_id(), context.world
     prompt = [wanted.prompt, *wanted.attachments] if wanted.attachments else wanted.prompt
@@ -96,19 +103,25 @@ def _agent(context: StudioContext, wanted: Beginning) -> AgentDefinition[Any]:
     return replace(agent, **{name: value for name, value in changed.items() if value is not None})
 
 
+async def require_tools(context: StudioContext, tools: Sequence[str]) -> set[str]:
+    """Return the tools of the project. Raises ConfigError where a chosen one is not there."""
+    choices = await context.offers.choices()
+    known = {tool.name for tool in choices.tools}
+    if unknown := [name for name in tools if name not in known]:
+        raise ConfigError(
+            f"The project has no tool {clip(unknown[0], MAX_NAMED)!r}.",
+            hint=choices.tools_problem or f"It has {', '.join(sorted(known)) or 'none'}.",
+        )
+    return known
+
+
 async def _narrowed(
     context: StudioContext, agent: AgentDefinition[Any], tools: tuple[str, ...] | None
 ) -> AgentDefinition[Any]:
     """The agent without the tools of the project that were not chosen."""
     if tools is None:
         return agent
-    choices = await context.offers.choices()
-    known = {tool.name for tool in choices.tools}
-    if unknown := [name for name in tools if name not in known]:
-        raise ConfigError(
-            f"The project has no tool {unknown[0]!r}.",
-            hint=choices.tools_problem or f"It has {', '.join(sorted(known)) or 'none'}.",
-        )
+    known = await require_tools(context, tools)
     left_out = known - set(tools)
     if not left_out:
         return agent

@@ -16,12 +16,28 @@ _STATUS = {
     "partial": "incomplete",
 }
 
+_KIND = {"deliver": "report", "chat": "answer"}
+
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def status_word(status: str) -> str:
     """The state of a run, in a word or three."""
     return _STATUS.get(status, status)
+
+
+def kind_word(kind: str) -> str:
+    """The word for what a run of some kind makes."""
+    return _KIND.get(kind, kind)
+
+
+def coded(text: str) -> Markup:
+    """A text made visible, in which names between backticks are code."""
+    pieces = [escape(visible(piece)) for piece in text.split("`")]
+    if len(pieces) % 2 == 0:  # one of them has no other
+        return Markup("`").join(pieces)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(one) if n % 2 else one for n, one in enumerate(pieces))
 
 
 def first_upper(text: str) -> str:

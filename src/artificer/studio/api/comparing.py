@@ -26,7 +26,7 @@ from artificer.studio.views.reports import chosen, fates_of
 
 VersionNumber = Annotated[int, Meta(ge=1, le=1_000_000)]
 
-ArtifactName = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+NamedArtifact = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
 
 
 class CauseAnswer(Struct, frozen=True):
@@ -108,7 +108,7 @@ class TextDifference(Struct, frozen=True):
 
 
 class ArtifactDifference(Struct, frozen=True):
-    """What changed between two versions of an artifact, by its kind.
+    """The changes from one version of an artifact to another, by its kind.
 
     ``same`` counts the rows that both have, ``cut`` those that were not compared.
     """
@@ -139,7 +139,7 @@ class ArtifactFateAnswer(Struct, frozen=True):
 
 
 class ReportDifference(Struct, frozen=True):
-    """What changed between two versions of a report."""
+    """The changes from one version of a report to another."""
 
     before: int
     after: int
@@ -156,7 +156,7 @@ class ReportVersionQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class ArtifactVersionQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """The artifact as ``kind:id``, and the number of the version; without it, the newest."""
 
-    artifact: ArtifactName
+    artifact: NamedArtifact
     version: VersionNumber | None = None
 
 
@@ -170,7 +170,7 @@ class ReportChangesQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class ArtifactChangesQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """The artifact as ``kind:id``, and the numbers of two versions, as of a report."""
 
-    artifact: ArtifactName
+    artifact: NamedArtifact
     before: VersionNumber | None = None
     after: VersionNumber | None = None
 
@@ -214,9 +214,7 @@ async def compare_artifact(request: ApiRequest) -> ArtifactDifference:
         other.number,
         tuple(FactDifference(*fact) for fact in change.facts),
         tuple(ColumnDifference(*column) for column in grid.columns) if grid else (),
-        tuple(
-            RowDifference(row.kind, tuple(CellDifference(*c) for c in row.cells)) for row in rows
-        ),
+        tuple(rows),
         grid.same if grid else 0,
         grid.cut if grid else 0,
         tuple(TextDifference(*line) for line in change.lines),

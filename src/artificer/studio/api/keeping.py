@@ -17,7 +17,7 @@ from artificer.studio.api.answers import (
     VerificationAnswer,
     token_answer,
 )
-from artificer.studio.api.comparing import ArtifactName, VersionNumber
+from artificer.studio.api.comparing import NamedArtifact, VersionNumber
 from artificer.studio.api.declared import ApiRequest
 from artificer.studio.api.reading import run_of
 from artificer.studio.tokens import ApiTokens
@@ -52,7 +52,7 @@ class ReportFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class ArtifactFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """The artifact's id, as `kind:id` where two have the same or for a ``version``; the form."""
 
-    artifact: ArtifactName
+    artifact: NamedArtifact
     format: ArtifactFormat = "json"
     version: VersionNumber | None = None
 

@@ -14,10 +14,11 @@ from starlette.responses import RedirectResponse, Response
 from artificer.agent_definition import AgentKind
 from artificer.errors import ArtificerError, AuthorError
 from artificer.ports import Attachment
-from artificer.studio.beginning import Beginning, begin
+from artificer.studio.beginning import Beginning, begin, named_agent, require_tools
 from artificer.studio.context import READ_FILES, Form, context_of, posted
 from artificer.studio.prompt import Draft
 from artificer.studio.views import home
+from artificer.world import require_model
 
 MAX_NAME = 200
 """Characters of the name of a model or an agent, and of a number."""
@@ -36,6 +37,15 @@ async def submit(request: Request) -> Response:
         attachments = await form.attachments()
         is_lost = bool(context.agents) and draft.agent not in ("", *context.agents)
         field = "agent" if is_lost else ""
+        if is_lost:
+            named_agent(context, draft.agent)
+        field = "tool"
+        if draft.tools is not None:
+            await require_tools(context, draft.tools)
+        field = "other_model" if draft.other_model else "model"
+        if draft.chosen_model or not draft.agent:
+            require_model(context.world, draft.chosen_model or None)
+        field = ""
         run = await begin(context, _beginning(draft, attachments))
     except ArtificerError as error:
         problem = f"{error.message} {error.hint or ''}".strip()

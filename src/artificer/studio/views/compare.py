@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from artificer.runtime.compare import Comparison, Difference
 from artificer.studio.context import context_of, history_of
 from artificer.studio.differences import DiffLine, line_diff
 from artificer.studio.pages import page
+from artificer.studio.words import dollars
 from artificer.values.text import clip
 
 MAX_DIFFERENCES = 300
@@ -88,15 +89,21 @@ def _groups(found: Comparison) -> Iterator[ComparedGroup]:
 
 
 def _pair(one: Difference) -> ComparedPair:
-    a, b = _text(one.a), _text(one.b)
+    name, said = _SAID.get(one.what, (one.what, _text))
+    a, b = ("" if value is None else said(value) for value in (one.a, one.b))
     if max(len(a), len(b)) <= SHORT:
-        return ComparedPair(one.what, a, b, ())
+        return ComparedPair(name, a, b, ())
     return ComparedPair(one.what, clip(a, MAX_TEXT), clip(b, MAX_TEXT), line_diff(a, b))
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+_SAID: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "cost_micros": ("cost", dollars),
+    "duration_ms": ("duration", "{} ms".format),
+}
+"""The names of numbers with a unit, and how they are written."""
