@@ -17,14 +17,13 @@ from pathlib import Path
 from subprocess import DEVNULL
 
 import pytest
+from postgres_server import PostgresServer
 from temporal_server import TemporalServer
 
 import preloaded
 from artificer import Agent, Config, World, tool
 from artificer.testing import ScriptedProvider
 from artificer.values.blocks import ToolResultBlock
-
-pytestmark = [pytest.mark.xdist_group("temporal")]
 
 WITHIN_S = 240
 """Seconds after which something that has to happen has not. Nothing waits for it to pass."""
@@ -41,11 +40,11 @@ async def charge(order: str) -> str:
 class Workers:
     """A world in a folder, and processes that work in it."""
 
-    def __init__(self, folder: Path, dispatcher: str) -> None:
+    def __init__(self, folder: Path, dispatcher: str, storage: str = "sqlite") -> None:
         self._folder = folder
         self._dispatcher = dispatcher
         self._stack = AsyncExitStack()
-        self.config = Config(home=folder / "home", project="test")
+        self.config = Config(home=folder / "home", project="test", storage=storage)
         (folder / "hold").touch()
         shutil.copy(Path(__file__).parent / "orders.py", folder / "orders.py")
 
@@ -54,6 +53,7 @@ class Workers:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         home = {"ARTIFICER_HOME": str(self.config.home), "ARTIFICER_PROJECT": "test"}
         words = ["--agent", "orders:agent", "--dispatcher", self._dispatcher]
+        words += ["--world", self.config.storage]
         log = (self._folder / "log").open("ab")
         self._stack.callback(log.close)
         process = await preloaded.start(
@@ -99,8 +99,10 @@ async def end(process: asyncio.subprocess.Process) -> None:
 
 
 @asynccontextmanager
-async def workers_on(folder: Path, dispatcher: str) -> AsyncIterator[Workers]:
-    workers = Workers(folder, dispatcher)
+async def workers_on(
+    folder: Path, dispatcher: str, storage: str = "sqlite"
+) -> AsyncIterator[Workers]:
+    workers = Workers(folder, dispatcher, storage)
     try:
         yield workers
     finally:
@@ -139,6 +141,7 @@ def address(kind: str, server: TemporalServer) -> str:
 
 
 @pytest.mark.req("workers-crash")
+@pytest.mark.xdist_group("temporal")
 @pytest.mark.parametrize("kind", ["local", "temporal"])
 async def test_what_a_killed_worker_had_under_way_is_ambiguous_and_all_else_is_done(
     kind: str, tmp_path: Path, server: TemporalServer
@@ -163,6 +166,7 @@ async def test_what_a_killed_worker_had_under_way_is_ambiguous_and_all_else_is_d
 
 
 @pytest.mark.req("workers-crash")
+@pytest.mark.xdist_group("temporal")
 @pytest.mark.parametrize("kind", ["local", "temporal"])
 async def test_a_frozen_worker_goes_on_without_repeating_anything(
     kind: str, tmp_path: Path, server: TemporalServer
@@ -182,3 +186,26 @@ async def test_a_frozen_worker_goes_on_without_repeating_anything(
         statuses = await finished(world, runs)
         assert sorted(workers.charged()) == sorted(ORDERS)
         assert set(statuses) <= {"ok", "ambiguous"}
+
+
+@pytest.mark.req("workers-crash")
+@pytest.mark.xdist_group("servers")
+async def test_workers_share_a_world_in_postgresql(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    storage = postgres_server.url(f"workers_{secrets.token_hex(6)}")
+    async with (
+        workers_on(tmp_path, "local", storage) as workers,
+        World.open(workers.config) as world,
+    ):
+        first = await workers.start()
+        runs = await submitted(world)
+        await workers.until_charged(2)
+        first.send_signal(signal.SIGKILL)
+        await first.wait()
+        workers.let_go()
+        await workers.start()
+        await workers.start()
+        statuses = await finished(world, runs)
+        assert sorted(workers.charged()) == sorted(ORDERS)
+        assert sorted(statuses) == ["ambiguous", "ambiguous", "ok", "ok"]

@@ -36,8 +36,8 @@ class WorkerReport(Struct, frozen=True):
     """The work of a worker, under way and done: for health checks and metrics.
 
     ``executing`` are the runs under way with the seconds since their segments began, ``ended``
-    counts segments by how they ended: ``over``, ``parked``, ``awaits`` or ``broken``. ``backlog``
-    is what the last sweep found.
+    counts segments by how they ended: ``over``, ``parked``, ``awaits``, ``stopped`` or ``broken``.
+    ``backlog`` is what the last sweep found.
     """
 
     executing: dict[str, float]
@@ -116,6 +116,9 @@ class Worker:
             end = await self._segments.execute(run, cause)
             how = _WORDS[type(end)]
             return end
+        except asyncio.CancelledError:
+            how = "stopped"
+            raise
         finally:
             self._executing.pop(run, None)
             self._ended[how] += 1
