@@ -199,7 +199,7 @@ class TestAnotherProcess:
         await first._caller.listening.wait()
         await first.aclose()
         assert begun.cancelled()
-        async with world.guard(shop.tools, key="k") as guarded, asyncio.timeout(30):
+        async with world.guard(shop.tools, key="k") as guarded, asyncio.timeout(120):
             assert await guarded.call("charge", {"order": "A"}) == "charged A"
 
     async def test_names_a_call_by_its_own_id(self, world: World, shop: Shop) -> None:

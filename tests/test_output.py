@@ -281,7 +281,7 @@ async def test_a_reply_is_checked_again_once_the_code_that_broke_is_fixed(
     async with World.open(Config(home=tmp_path)) as world:
         for _ in range(2):  # it breaks as often as it is resumed before it is fixed
             with pytest.raises(AuthorError, match=said) as raised:
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(120):
                     await (
                         world.resume("x", agent)
                         if await world.archive.runs()

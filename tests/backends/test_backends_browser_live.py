@@ -56,7 +56,7 @@ def somebodys_browser(folder: Path, page: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 async def pages_of(address: str) -> str:

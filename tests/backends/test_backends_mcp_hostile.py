@@ -92,9 +92,9 @@ async def test_no_secret_follows_a_redirect_of_a_server_behind_a_url(status: int
         serving(answer(body="{}")) as other,
         serving(answer(status, headers={"Location": f"{other.url}/mcp"})) as server,
     ):
-        where = McpServer("far", url=server.url, headers={"X-Key": "{_secret:k}"}, start_seconds=2)
+        where = McpServer("far", url=server.url, headers={"X-Key": "{_secret:k}"}, start_seconds=60)
         link = McpLink(where, {"ARTIFICER_SECRET_K": "abc"})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             with pytest.raises(ConfigError) as caught:
                 await discover(link, CONTRACT, None)
             await link.aclose()

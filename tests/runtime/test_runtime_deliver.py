@@ -215,7 +215,7 @@ class TestArtifacts:
                 reply(make_list("a", "first"), make_list("a", "second", replace=True)),
                 say("{{artifact:list:a}}"),
             ),
-            timeout=20,
+            timeout=120,
         )
         (ref,) = state.artifacts
         assert json.loads(blobs.get(ref.payload))["list"]["items"] == ["second"]
