@@ -3,10 +3,11 @@
     python bench/studio.py [--watchers 200] [--rounds 5] [--runs 100000] [--browser 0]
 
 The studio is a process of its own, which also executes the run; watchers are connections of this
-one, and read the run's events as a page does. The same run is executed without watchers and with
-them, by turns: each turn streams 40 pieces of text, 10 ms apart, and calls a tool. Its wall time is
-what a person waits; the studio's seconds on a processor are what the watchers cost. `busy` is
-a run whose model answers at once: all of its time is the processor's.
+one: they read the run's events, and load the body of its page as a page does. The same run is
+executed without watchers and with them, by turns: each turn streams 40 pieces of text, 10 ms
+apart, and calls a tool. Its wall time is what a person waits; the studio's seconds on a processor
+are what the watchers cost. `busy` is a run whose model answers at once: all of its time is the
+processor's.
 
 The first byte is that of the page of a run with 12 charts and 8 tables. Its full render is the end
 of loading in Chromium, with the report in its frame; without Playwright the row is left out. Lists
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -112,7 +114,7 @@ async def watched(studio: Served, watchers: int, kind: tuple[int, int, float]) -
     opened = await asyncio.gather(*(studio.opened(path) for _ in range(watchers)))
     for reader, _, _ in opened:  # it has seen what is recorded so far
         await reader.readuntil(b"event: turn_started")
-    reading = [asyncio.create_task(reader.read()) for reader, _, _ in opened]
+    reading = [asyncio.create_task(seen_by(studio, run, reader)) for reader, _, _ in opened]
     spent = Spent(*await asyncio.to_thread(studio.ask, "go"))
     seen = await asyncio.gather(*reading)
     for _, writer, _ in opened:
@@ -121,6 +123,29 @@ async def watched(studio: Served, watchers: int, kind: tuple[int, int, float]) -
     if lacking or len({body.count(b"event: call_finished") for body in seen}) > 1:
         raise SystemExit(f"{len(lacking)} of {watchers} watchers did not see the whole run")
     return spent
+
+
+async def seen_by(studio: Served, run: str, stream: asyncio.StreamReader) -> bytes:
+    """Read a stream to its end, and after its records the page's body as often as a page may."""
+    seen, loop = b"", asyncio.get_running_loop()
+    spacing = 0.3
+    fetched = loop.time()  # the page came with one
+    while piece := await stream.read(65_536):
+        seen += piece
+        wait = fetched + spacing + random.random() * (spacing - 0.3) - loop.time()
+        if b"\nid: " in piece and wait <= 0:
+            fetched = loop.time()
+            head = await body_of(studio, run)
+            spacing = int(head.lower().partition("body-spacing: ")[2].split()[0]) / 1000
+    return seen
+
+
+async def body_of(studio: Served, run: str) -> str:
+    """Load the body of a run's page; return the head of the answer."""
+    reader, writer, head = await studio.opened(f"/runs/{run}/body?seq=1")
+    await reader.read()
+    writer.close()
+    return head
 
 
 def watching_by(studio: Served, watchers: int, kind: tuple[int, int, float]) -> Contestant:
