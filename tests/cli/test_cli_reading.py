@@ -171,5 +171,7 @@ async def test_where_there_is_no_world_none_is_made(shell: Shell) -> None:
     for command in ("runs", "verify", "fsck", "budget"):
         result = await shell.run(command)
         assert result.code == 0, result.err
-    assert "No runs in" in (await shell.run("runs")).err
+    assert f"No runs in {shell.home}" in (await shell.run("runs")).err
+    elsewhere = await shell.run("runs", env={"ARTIFICER_STORAGE": "memory"})
+    assert "No runs in this world yet." in elsewhere.err, "no folder is where they would be"
     assert not shell.home.exists()

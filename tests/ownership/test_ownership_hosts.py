@@ -86,7 +86,7 @@ def test_leases_end_by_the_clock_of_the_database(database: Database) -> None:
 def test_what_a_killed_owner_had_begun_is_in_doubt_until_its_host_says_otherwise(
     place: Place, url: str, database: Database, probe: bool
 ) -> None:
-    facts = {"kind": "async", "probe": probe, "storage": url}
+    facts = {"kind": "async", "probe": probe, "storage": url, "lease_seconds": 3600}
     owner = place.under_way(home="a", **facts)
     owner.send(signal.SIGKILL)
     refused = place.start("resume", home="b", **facts).outcome()

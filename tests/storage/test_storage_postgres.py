@@ -395,7 +395,10 @@ async def test_a_run_that_is_taken_over_from_another_machine_repeats_nothing(
     def agent(*script: ModelReply) -> Agent:
         return Agent(ScriptedProvider(list(script)), kind="chat", tools=[pay])
 
-    homes = [Config(home=tmp_path / name, project="p", storage=url) for name in ("1", "2")]
+    homes = [
+        Config(home=tmp_path / name, project="p", storage=url, lease_seconds=3600)
+        for name in ("1", "2")
+    ]
     async with World.open(homes[0]) as here, World.open(homes[1]) as there:
         paying = agent(reply(call("pay", to="them")), say("Paid."))
         losing = asyncio.create_task(here.run("Pay.", paying, run_id="r"))

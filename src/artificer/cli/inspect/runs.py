@@ -42,13 +42,15 @@ async def runs(settings: Settings, options: RunsOptions) -> Exit:
                 summaries, older = await _filtered(archive, options, filters, report)
         else:
             summaries, older = await _newest(archive, options)
-        folder = archive.config.project_folder
+        config = archive.config
         trees = [await _tree(archive, of) for of in summaries] if options.as_tree else None
     if options.as_json:
         out_json(to_builtins(summaries) if trees is None else [*map(_as_json, summaries, trees)])
         return Exit.OK
     if not summaries:
-        note("No such runs." if filters or options.before else f"No runs in {folder} yet.")
+        # A URL may hold a password, and the folder is not where its runs are.
+        place = config.project_folder if config.storage == "sqlite" else "this world"
+        note("No such runs." if filters or options.before else f"No runs in {place} yet.")
         return Exit.OK
     if trees is None:
         print_table([COLUMNS, *map(_row, summaries)])

@@ -264,7 +264,7 @@ def _first_line(error: BaseException) -> str:
 def _unreachable(reason: str) -> ArtificerError:
     return OperatorError(
         f"The database cannot be reached: {reason}.",
-        hint="Nothing was written. Check the server and the setting storage, then resume.",
+        hint="Nothing was written. Check the server and the setting storage, then try again.",
     )
 
 
