@@ -28,9 +28,10 @@ from artificer.agent_definition import (
 from artificer.blocking import iterate, wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
-from artificer.errors import NotFoundError
+from artificer.errors import AuthorError, NotFoundError
 from artificer.ports import Prompt
 from artificer.ports.attachment import split_prompt
+from artificer.values.arguments import shown
 from artificer.world import World
 
 if TYPE_CHECKING:
@@ -309,7 +310,11 @@ async def _answer(
 
 
 def _id(run: str | Run) -> str:
-    return run if isinstance(run, str) else run.id
+    if isinstance(run, str):
+        return run
+    if not hasattr(run, "id"):
+        raise AuthorError(f"{shown(run)} is no run.", hint="Pass a run or its id.")
+    return run.id
 
 
 def _none_waits(run: str, call: str | None) -> NotFoundError:

@@ -18,8 +18,9 @@ from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
-from artificer.errors import AuthorError, InvalidValueError, ToolDefinitionError
+from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.ports import Executor, Provider, RunContext
+from artificer.values.arguments import milliseconds, shown
 from artificer.values.base import JsonObject
 
 AgentKind = Literal["chat", "deliver"]
@@ -134,7 +135,7 @@ class AgentDefinition(Generic[OutputT]):
         object.__setattr__(self, "model", _checked_models(self.model))
         object.__setattr__(self, "tools", _checked_tools(self.tools))
         if self.only is not None:
-            object.__setattr__(self, "only", tuple(self.only))
+            object.__setattr__(self, "only", _listed("only", self.only, "['read_file']"))
         if self.settings is not None:
             object.__setattr__(self, "settings", _checked_settings(self.settings))
         for name, kind in _TYPES.items():
@@ -160,6 +161,11 @@ class AgentDefinition(Generic[OutputT]):
                 hint="Pass a function that returns the value or raises ValueError.",
             )
 
+        if not (isinstance(self.instructions, str | None) or callable(self.instructions)):
+            raise AuthorError(
+                f"The instructions of an agent are {shown(self.instructions)}.",
+                hint="Pass a text, or a function of a RunContext that returns one.",
+            )
         if self.deps_factory is not None and not callable(self.deps_factory):
             raise AuthorError(
                 f"The deps_factory of an agent is {self.deps_factory!r}, not a function.",
@@ -182,6 +188,14 @@ class AgentDefinition(Generic[OutputT]):
 def _checked_models(
     models: str | Provider | Sequence[str | Provider] | None,
 ) -> str | Provider | tuple[str | Provider, ...] | None:
+    several = isinstance(models, Sequence) and not isinstance(models, str)
+    named = tuple(models) if isinstance(models, Sequence) and several else (models,)
+    for model in named:
+        if not (model is None or isinstance(model, str) or hasattr(model, "generate")):
+            raise AuthorError(
+                f"The model of an agent is {shown(model)}, which names none and is no provider.",
+                hint='Write provider/model: Agent("anthropic/claude-sonnet-5-5").',
+            )
     if isinstance(models, str) or not isinstance(models, Sequence):
         return models
     if not models:
@@ -195,7 +209,7 @@ def _checked_models(
 def _checked_settings(
     settings: ModelSettings | Sequence[ModelSettings],
 ) -> ModelSettings | tuple[ModelSettings, ...]:
-    turns = (settings,) if isinstance(settings, ModelSettings) else tuple(settings)
+    turns = tuple(settings) if isinstance(settings, Sequence) else (settings,)
     if not turns or not all(isinstance(turn, ModelSettings) for turn in turns):
         raise AuthorError(
             "The settings of an agent are ModelSettings, or a list of them, one for each turn.",
@@ -231,10 +245,19 @@ def shared_tools(tools: Iterable[ExecutedTool]) -> tuple[ExecutedTool, ...]:
     return tuple(found)
 
 
+def _listed(name: str, values: object, example: str, owner: str = "an agent") -> tuple[Any, ...]:
+    """Return the members of a list. Raises AuthorError for what is none."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise AuthorError(
+            f"The {name} of {owner} are a list, not {shown(values)}.", hint=f"{name}={example}"
+        )
+    return tuple(values)
+
+
 def _checked_tools(tools: Iterable[Tool], owner: str = "an agent") -> tuple[Tool, ...]:
     if isinstance(tools, str | Path):
         raise AuthorError(f"The tools of {owner} are a list.", hint=f"tools=[{str(tools)!r}]")
-    checked = tuple(tools)
+    checked = _listed("tools", tools, "[…]", owner)
     for tool in checked:
         if not (
             isinstance(tool, FunctionTool | AgentTool | str | Path) or hasattr(tool, "execute")
@@ -281,8 +304,8 @@ def _definition(
                 "additionalProperties": False,
             },
             effect="keyed",
-            timeout_ms=round(options.get("timeout", 1800) * 1000),
+            timeout_ms=milliseconds(options.get("timeout", 1800)),
             **labels,
         )
-    except InvalidValueError as error:
+    except ValueError as error:  # InvalidValueError is one
         raise ToolDefinitionError(f"The agent cannot be the tool {name!r}: {error}") from error

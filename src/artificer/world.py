@@ -169,7 +169,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         missing; AuthorError for a tool, output, attachment or history that cannot be used; and
         MissingExtraError where the provider's SDK is not installed.
         """
-        run_id = run_id or self.clock.new_run_id()
+        run_id = self._resources.new_run_id(run_id)
         agent, deps = await prepared(agent or AgentDefinition(), run_id, deps)
         attendance = Attendance(approver, observer=observer, deps=deps)
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
@@ -211,7 +211,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         deps: Any = None,
     ) -> AsyncIterator[RunStream[Run[OutputT]]]:
         """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
-        run_id = run_id or self.clock.new_run_id()
+        run_id = self._resources.new_run_id(run_id)
         more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
         run = partial(self.run, prompt, agent, **more)
         async with RunStream(self._resources.reader(run_id), run) as stream:
@@ -244,7 +244,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         Raises NotFoundError without a git repository or a commit, ConfigError without a model, git
         or anything that tests a brief build.
         """
-        agent, run_id = agent or AgentDefinition(), run_id or self.clock.new_run_id()
+        agent, run_id = agent or AgentDefinition(), self._resources.new_run_id(run_id)
         made = await new_build(self._resources, agent, run_id, request, project, options)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, made, attendance) as engine:
@@ -302,7 +302,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         """
         from artificer.wiring.forks import new_fork
 
-        new_id = new_id or self.clock.new_run_id()
+        new_id = self._resources.new_run_id(new_id)
         agent, deps = await prepared(agent or AgentDefinition(), new_id, deps)
         fork = await new_fork(self._resources, agent, run_id, new_id, changes)
         attendance = Attendance(approver, decider, observer, deps)

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import AuthorError
+from artificer.values.arguments import shown
 from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.text import clip
 
@@ -68,6 +69,11 @@ def output_type(source: Any) -> OutputType:
         raise AuthorError(
             f"The output of an agent is a {type(source).__name__}, not a type.",
             hint=f"Write a union: output={names}" if names else "Pass a type.",
+        )
+    if isinstance(source, str | bytes):
+        raise AuthorError(
+            f"The output of an agent is {shown(source)}, a text and not a type.",
+            hint="Write the type itself, without quotation marks; output=str is a text.",
         )
     if inspect.isroutine(source):
         return _of_function(source)

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import ClassVar, Literal, Self
 
 from artificer.errors import AuthorError, NotFoundError
+from artificer.values.arguments import shown
 from artificer.values.base import Value
 from artificer.values.blocks import AttachedBlock, AudioBlock, FileBlock, ImageBlock
 from artificer.values.canon import digest_of
@@ -86,6 +87,11 @@ class _Attachment(Value, tag_field="kind"):
         name = clean_name(name)
         kind = cls.__name__
         subject = f"The {kind.lower()} {name!r}" if name else f"The {kind.lower()}"
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise AuthorError(
+                f"{subject} is made of {shown(data)}, not of bytes.",
+                hint=f"Read a file with {kind}.from_path(path).",
+            )
         if not data or len(data) > MAX_BYTES:
             raise AuthorError(
                 f"{subject} has {len(data):,} bytes.", hint=f"It may have 1 to {MAX_BYTES:,}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,10 +18,8 @@ from artificer.runtime.signals import Signalled, last_taken, was_submitted
 from artificer.runtime.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
+from artificer.values.arguments import RUN_ID
 from artificer.values.canon import digest_of
-
-RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""Run ids accepted from a file. A run's id is also the name of a folder."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from artificer.errors import InvalidValueError
 from artificer.files import private_folder
 from artificer.runtime.feed import Subscription
 from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, message_reader, short_path
+from artificer.values.arguments import is_file_name
 
 
 def can_listen() -> bool:
@@ -25,8 +26,12 @@ def listening(project: Path, subscription: Subscription, seen: Callable[[], int]
     """Let what another process streams of a run come into a subscription.
 
     ``seen`` is the number of the last record that was read: a piece from before it is left out,
-    because the record has the whole text. Nothing comes where sockets cannot be used.
+    because the record has the whole text. Nothing comes where sockets cannot be used, nor of a run
+    whose id somebody made up.
     """
+    if not is_file_name(subscription.run):
+        yield
+        return
     folder = project / FOLDER / subscription.run
     with ExitStack() as stack:
         with suppress(OSError):

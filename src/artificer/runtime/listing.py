@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 from artificer.errors import NotFoundError
 from artificer.ports import Journal, RunHead
+from artificer.values.arguments import optional
 
 PAGE = 100
 """Runs that are read at once."""
@@ -21,6 +22,7 @@ async def newest(
     A run that was acquired and died before it wrote has no record.
     """
     parents: dict[str, bool] = {}
+    before = optional("before", before)
     while page := await journal.runs(before, PAGE):
         for head in reversed(page):
             if head.head.seq and (builds or not await _of_build(journal, head.run, parents)):

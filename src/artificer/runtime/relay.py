@@ -92,7 +92,7 @@ class _Audience:
         """Connect to readers that are new."""
         try:
             names = os.listdir(self._folder)  # noqa: PTH208 - called often, and mostly for nothing
-        except OSError:
+        except (OSError, ValueError):  # the second for an id of an older release, with a NUL
             return
         for name in sorted(set(names) - self._readers.keys()):
             if len(self._readers) >= MAX_READERS:

@@ -31,6 +31,8 @@ from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
 from artificer.runtime.summary import Summary
 from artificer.shielded import finished
+from artificer.values.arguments import LARGEST, optional, plain, whole
+from artificer.values.text import well_formed
 from artificer.values.words import terms_of
 
 log = logging.getLogger("artificer.run")
@@ -88,13 +90,19 @@ class RunFilter(TypedDict, total=False):
 
 def run_query(**wanted: Unpack[RunFilter]) -> RunQuery:
     """Return the query for the runs that somebody wants."""
-    members: dict[str, Any] = {name: _clean(value) for name, value in wanted.items()}
+    members: dict[str, Any] = {name: _checked(name, value) for name, value in wanted.items()}
     return RunQuery(terms_of(members.pop("text", "")), **members)
 
 
-def _clean(value: object) -> object:
-    """Return a text that every storage can compare: without halves of characters."""
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+def _checked(name: str, value: object) -> object:
+    """Return what every storage can compare: numbers in bounds, texts of whole characters."""
+    if value is None and name in ("status", "kind", "until"):
+        return None
+    if name in ("since", "until"):
+        return whole(name, value, lowest=-LARGEST)
+    if name in ("waiting", "builds", "oldest_first"):
+        return bool(value)
+    return plain(name, well_formed(value) if isinstance(value, str) else value)
 
 
 class RunListing(Struct, frozen=True):
@@ -134,6 +142,7 @@ class RunLister:
         With ``at_once`` it does not wait for an index that is far behind: then the newest runs are
         looked at.
         """
+        limit, before = whole("limit", limit, lowest=1), optional("before", before)
         for _ in range(2):  # a damaged index is removed when it is used, and made again
             try:
                 if not await self.update(NEAR if at_once else None, progress):

@@ -30,6 +30,8 @@ from artificer.runtime.listing import newest
 from artificer.runtime.load import first_spec
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.searched import SearchedText, searched_text
+from artificer.values.arguments import optional, plain, whole
+from artificer.values.text import well_formed
 from artificer.values.words import find_spans, terms_of, words_of
 
 AROUND = 80
@@ -70,6 +72,7 @@ class Searcher:
     async def hits(self, limit: int, progress: ReportProgress = unreported) -> list[Hit]:
         """Return the newest ``limit`` records that hold all the words, newest first."""
         found: list[Hit] = []
+        limit = whole("limit", limit)
         if not self._query.terms or limit < 1:
             return found
         async for record in self._candidates(limit, progress):
@@ -198,7 +201,11 @@ async def _between(journal: Ordered, after: int, upto: int) -> AsyncIterator[Rec
 
 def text_query(words: str, kind: str | None = None, since: int = 0) -> TextQuery:
     """Return the query for words, ``"phrases"`` and beginnings of words (``word*``)."""
-    return TextQuery(terms_of(words), kind, since)
+    return TextQuery(terms_of(_words(words)), optional("kind", kind), whole("since", since))
+
+
+def _words(words: object) -> str:
+    return plain("words", well_formed(words) if isinstance(words, str) else words)
 
 
 def _snippet(

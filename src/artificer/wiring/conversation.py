@@ -9,6 +9,7 @@ from artificer.contracts.definition import Toolset
 from artificer.core.state import RunState
 from artificer.core.taint import Taint, tainted
 from artificer.errors import AuthorError
+from artificer.values.arguments import shown
 from artificer.values.blocks import Message, ToolResultBlock
 
 
@@ -43,6 +44,11 @@ def history_facts(history: EarlierMessages | None, toolset: Toolset) -> dict[str
     """
     if history is None:
         return {}
+    if not isinstance(history, Sequence) and not hasattr(history, "messages"):
+        raise AuthorError(
+            f"{shown(history)} is no conversation to go on from.",
+            hint="Pass a run, or messages such as run.messages.",
+        )
     if not isinstance(history, Sequence):
         _must_be_whole(history.messages)
         taint = history.state.taint

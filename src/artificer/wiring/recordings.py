@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from artificer.config import Config
-from artificer.errors import TamperedError
+from artificer.errors import AuthorError, TamperedError
 from artificer.policies.engine import consult_here
 from artificer.ports import Provider
 from artificer.recordings.recording import Recording, check, import_into, read_recording
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.replay import replay
+from artificer.values.arguments import shown
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.resources import WorldResources
 
@@ -23,6 +24,11 @@ async def import_recording(world: WorldResources, data: bytes) -> str:
         TamperedError: the file is damaged, too long, or does not reproduce itself.
         OperatorError: there is another run of that id.
     """
+    if not isinstance(data, bytes):
+        raise AuthorError(
+            f"{shown(data)} is not an exported run.",
+            hint="Pass its bytes: await world.import_run(path.read_bytes()).",
+        )
     recording = await read_recording(data)
     faults = await check(recording, await _mapper_of(recording, world.config, world.providers.own))
     if faults:

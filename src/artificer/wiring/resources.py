@@ -24,6 +24,7 @@ from artificer.runtime.relay import Relay
 from artificer.runtime.run_list import RunLister
 from artificer.runtime.stream import EventReader
 from artificer.system import SystemClock
+from artificer.values.arguments import new_run_id
 from artificer.wiring.providers import ProviderPool, by_name
 from artificer.wiring.secrets import redactor_of, redactor_of_everything
 from artificer.wiring.storage import OpenStorage
@@ -73,6 +74,10 @@ class WorldResources:
         self.tools = parts.tools
         self.feed = Feed()
         self._trees: WeakValueDictionary[str, Account] = WeakValueDictionary()
+
+    def new_run_id(self, wanted: str | None = None) -> str:
+        """Return the id of a new run: the wanted one, or one of the clock. Raises AuthorError."""
+        return new_run_id(self.clock.new_run_id() if wanted is None else wanted)
 
     @property
     def project(self) -> Path | None:

@@ -15,6 +15,8 @@ from artificer.providers.chain import providers_of
 from artificer.runtime.load import no_run
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import questions_below, questions_of
+from artificer.values.arguments import shown
+from artificer.values.base import Value
 from artificer.wiring.assemble import recorded_provider
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.resources import WorldResources
@@ -98,6 +100,11 @@ async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
                 f"The attachment {block.digest} is not stored.",
                 hint="Pass the attachment itself: world.send(run, signal, attachments=[…]).",
             )
+    if not isinstance(signal, Value):
+        raise AuthorError(
+            f"{shown(signal)} is not a signal.",
+            hint='Send one: world.send(run, FollowUp(text="…")).',
+        )
     body = signal.canonical()
     if len(body) > longest(signal):
         raise AuthorError(

@@ -27,6 +27,7 @@ from artificer.contracts.definition import (
     Trust,
 )
 from artificer.errors import InvalidValueError
+from artificer.values.arguments import milliseconds
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -186,10 +187,14 @@ def _check_probe(function: Callable[..., Any], probe: Callable[..., Any]) -> Non
 def _definition(
     function: Callable[..., Any], signature: Signature, options: ToolOptions
 ) -> ToolDefinition:
+    try:
+        timeout_ms = milliseconds(options.get("timeout", DEFAULT_TIMEOUT_MS / 1000))
+    except ValueError as error:
+        raise unusable(function, f"has an unusable timeout: it {error}") from error
     facts: dict[str, Any] = {
         "name": function.__name__,
         "description": description_of(function),
-        "timeout_ms": round(options.get("timeout", DEFAULT_TIMEOUT_MS / 1000) * 1000),
+        "timeout_ms": timeout_ms,
         "probe": "probe" in options,
         "isolation": "" if inspect.iscoroutinefunction(function) else "thread",
         **{name: value for name, value in options.items() if name not in ("timeout", "probe")},

@@ -1,0 +1,82 @@
+"""Values that a program passes as arguments, checked before anything uses them."""
+
+from __future__ import annotations
+
+import re
+
+from artificer.errors import AuthorError
+from artificer.values.text import clip
+
+LARGEST = 2**63 - 1
+"""The largest number that every storage can hold."""
+
+MAX_SECONDS = 1_000_000_000
+"""The longest time limit, some 30 years."""
+
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+"""The ids of new runs. A run's id is also the name of a folder, and of a run in a file."""
+
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+"""The ids that may name a file: those of the runs that a run starts are longer."""
+
+
+def whole(name: str, value: object, lowest: int = 0, highest: int = LARGEST) -> int:
+    """Return a whole number within bounds. Raises AuthorError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
+        raise AuthorError(
+            f"{name} is {shown(value)}, not a whole number from {lowest} to {highest}.",
+            hint=f"Pass {name}={max(lowest, 1)}, or another number in these bounds.",
+        )
+    return value
+
+
+def plain(name: str, value: object) -> str:
+    """Return a text that can be stored. Raises AuthorError for anything else."""
+    if not isinstance(value, str):
+        raise AuthorError(f"{name} is {shown(value)}, not a text.", hint=f"Pass {name}='…'.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise AuthorError(
+            f"{name} holds half a character: {shown(value)}.",
+            hint="Decode the bytes as UTF-8, or with errors='replace'.",
+        ) from None
+    return value
+
+
+def optional(name: str, value: object) -> str | None:
+    """Return a text that can be stored, or None. Raises AuthorError for anything else."""
+    return None if value is None else plain(name, value)
+
+
+def new_run_id(value: object) -> str:
+    """Return the id of a new run. Raises AuthorError where it would be no name of a folder."""
+    if not isinstance(value, str) or not RUN_ID.fullmatch(value):
+        raise AuthorError(
+            f"{shown(value)} cannot be the id of a run.",
+            hint="Use up to 128 letters, digits, dots, hyphens and underscores, a letter or a digit"
+            " first.",
+        )
+    return value
+
+
+def shown(value: object) -> str:
+    """Return a value for a sentence, whatever it is and however long."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"a number of {value.bit_length()} bits"
+    return clip(ascii(value) if isinstance(value, str) else repr(value), 80)
+
+
+def is_file_name(run: str) -> bool:
+    """Whether the id of a run, wherever it comes from, can be the name of a file."""
+    return _SAFE_NAME.fullmatch(run) is not None
+
+
+def milliseconds(seconds: object) -> int:
+    """Return a time limit in milliseconds. Raises ValueError for what is no number of seconds."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise ValueError(f"is {shown(seconds)}, not a number of seconds")
+    if not seconds <= MAX_SECONDS:
+        raise ValueError(f"is {shown(seconds)} seconds; the limit is {MAX_SECONDS}")
+    return round(seconds * 1000)
