@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -31,14 +32,17 @@ from needs import require  # noqa: E402
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A small checkout without git, which the tools read in place of this one."""
     place = tmp_path / "checkout"
     for name, text in (("src/a/one.py", "x\ny\n"), ("README.md", "z\n"), ("src/a/pic", "\0")):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text, encoding="utf-8")
-    monkeypatch.setattr(checkout, "ROOT", place)
-    return place
+    with monkeypatch.context() as changed:
+        changed.setenv("DEMO_CHECKOUT", str(place))
+        importlib.reload(checkout)
+        yield place
+    importlib.reload(checkout)
 
 
 def git(folder: Path, *arguments: str) -> None:
