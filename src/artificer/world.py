@@ -45,7 +45,7 @@ from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
 from artificer.wiring.signals import MessageOptions, send
 from artificer.wiring.specs import Recorded
-from artificer.wiring.storage import memory_storage, open_storage
+from artificer.wiring.storage import OpenStorage, memory_storage, open_storage
 from artificer.wiring.submitting import submit
 
 if TYPE_CHECKING:
@@ -366,6 +366,11 @@ def require_model(world: World, model: str | None = None) -> None:
     for provider, _ in world._resources.providers.choose_all(model):
         if model is not None and isinstance(provider, Requiring):
             provider.require()
+
+
+def storage_of(world: World) -> OpenStorage:
+    """Return the open storage of a world."""
+    return world._resources.storage
 
 
 async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:

@@ -119,6 +119,9 @@ def test_the_server_does_what_its_document_says(served: Served, name: str) -> No
     def holds(case: Any, run: str | None) -> None:
         if run is not None and "run" in (case.path_parameters or {}):
             case.path_parameters["run"] = run
+        for part in (case.query, case.body):  # nobody waits for a job or a signal here
+            if isinstance(part, dict) and part.get("wait") in range(1, 31):
+                part["wait"] = 0
         case.call_and_validate(
             base_url=served.url, headers=served.headers, checks=CHECKS, timeout=PATIENCE / 1000
         )

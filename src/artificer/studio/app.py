@@ -29,6 +29,7 @@ from artificer.studio.choices import Offers
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
 from artificer.studio.operations import OPERATIONS
+from artificer.studio.jobs.service import Jobs
 from artificer.studio.problems import REPORT_BUG, answer_of, refused
 from artificer.studio.protection import HEADERS, Protection
 from artificer.studio.routes import ROUTES
@@ -46,8 +47,9 @@ def studio(
 
     ``agents`` are those that people may choose, by their names.
     """
-    executions, offers = Executions(world, agents), Offers(world, agents)
-    context = StudioContext(world, executions, offers, agents, access.tokens)
+    jobs, offers = Jobs(world), Offers(world, agents)
+    executions = Executions(world, agents, jobs.wake)
+    context = StudioContext(world, executions, offers, agents, jobs, access.tokens)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -60,6 +62,7 @@ def studio(
             await context.broadcasts.aclose()
             await context.executions.aclose()
             await context.offers.aclose()
+            jobs.close()
 
     app = Starlette(
         routes=[

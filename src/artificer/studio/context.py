@@ -24,6 +24,8 @@ from artificer.studio.choices import Offers
 from artificer.studio.executions import Executions
 from artificer.studio.exports import Exports
 from artificer.studio.inbox_count import InboxCounter
+from artificer.studio.jobs.records import JobRecords
+from artificer.studio.jobs.service import Jobs
 from artificer.studio.tokens import ApiTokens
 from artificer.world import World
 
@@ -42,13 +44,14 @@ MAX_FIELD = 8_000_000
 
 @dataclass(frozen=True)
 class StudioContext:
-    """A world with the runs that this studio executes, what runs can be begun with, the
+    """A world with the runs that this studio executes, what runs can be begun with, its jobs, the
     tokens that open the API, and how many streams of it each sender has open."""
 
     world: World
     executions: Executions
     offers: Offers
     agents: Agents
+    jobs: Jobs
     tokens: ApiTokens | None = None
     streams: Counter[str] = field(default_factory=Counter)
     exports: Exports = field(default_factory=Exports)
@@ -65,6 +68,11 @@ class StudioContext:
     def inbox(self) -> InboxCounter:
         """How many runs wait for a person."""
         return InboxCounter(self.world)
+
+    @cached_property
+    def records(self) -> JobRecords:
+        """The storage of the world, as the workers of jobs see it."""
+        return JobRecords(self.jobs)
 
     async def begun(self, run: str) -> None:
         """Wait until a new run has its first record.

@@ -28,8 +28,12 @@ class Executions:
     another process has one that a person wanted to continue here.
     """
 
-    def __init__(self, world: World, agents: Agents) -> None:
+    def __init__(
+        self, world: World, agents: Agents, wake: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        """``wake`` has a run driven by a worker, and says whether one does that."""
         self._world = world
+        self._wake = wake
         self._agents = agents
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._late: dict[str, Callable[[], Awaitable[object]]] = {}
@@ -63,6 +67,8 @@ class Executions:
         Raises NotFoundError, TamperedError.
         """
         top, state = await topmost(self._world.storage, run)
+        if not take_over and self._wake(top):
+            return
         agent = agent_of(state.run_spec, self._agents)
         self.start(top, lambda: self._world.resume(top, agent, take_over=take_over))
 

@@ -29,11 +29,16 @@ MAX_BODY = 1_000_000
 MAX_UPLOAD = 64_000_000
 """Bytes of the body of a request that may bring files."""
 
-UPLOADS = re.compile(r"(/api/v1)?/runs(/[^/]+/(steer|follow-up))?")
-"""The paths that take files."""
+UPLOADS = re.compile(
+    r"(/api/v1)?/runs(/[^/]+/(steer|follow-up))?|/api/v1/jobs/[^/]+/(records|blobs)"
+)
+"""The paths that take files, records and blobs."""
 
 PER_MINUTE = 600
 """Requests of one sender that are counted: those to the API, and changes."""
+
+JOBS, WORK = "/api/v1/jobs/", 20
+"""Where workers record each step of their runs, and how many times as many requests those are."""
 
 FAILURES_PER_MINUTE = 60
 """Requests of one address that are answered although nobody known has sent them."""
@@ -93,6 +98,7 @@ class Protection:
         self._access = access
         self._hosts = frozenset(hosts)
         self._rates = RateLimit(per_minute)
+        self._work = RateLimit(per_minute * WORK)
         self._failures = RateLimit(FAILURES_PER_MINUTE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,7 +173,8 @@ class Protection:
             if not actor.made(form_key):
                 raise ForbiddenError("This request needs a token, or the form key of a page.")
         if is_api or not is_safe:
-            self._count(self._rates, actor.sender)
+            is_work = actor.is_token and request.scope["path"].startswith(JOBS)
+            self._count(self._work if is_work else self._rates, actor.sender)
 
     def _count_failure(self, request: HTTPConnection) -> None:
         self._count(self._failures, request.client.host if request.client else "")

@@ -21,8 +21,8 @@ from artificer.errors import AuthorError, InvalidValueError, NotFoundError, Tamp
 from artificer.files import private_file, private_folder, sync_folder
 from artificer.values.base import Meta, Value, ValueReader
 
-TokenScope = Literal["read", "act", "approve", "admin"]
-"""The rights of a token: look, begin and steer runs, decide about them, or all of it."""
+TokenScope = Literal["read", "act", "approve", "work", "admin"]
+"""The rights of a token: look, begin and steer runs, decide about them, drive them, or all."""
 
 SCOPES: tuple[TokenScope, ...] = get_args(TokenScope)
 

@@ -15,6 +15,8 @@ KINDS: Registry[StorageKind] = Registry(
         "memory": "artificer.storage.memory.storage:MEMORY",
         "postgresql": "artificer.storage.postgres.kind:POSTGRES",
         "postgres": "artificer.storage.postgres.kind:POSTGRES",  # as libpq spells it too
+        "https": "artificer.storage.remote.storage:REMOTE",
+        "http": "artificer.storage.remote.storage:REMOTE",  # of this machine alone
     },
 )
 """The kinds of storage, by the scheme of the setting ``storage``."""

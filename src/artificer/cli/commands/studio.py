@@ -10,7 +10,7 @@ import click
 from artificer.cli.commands.shared import ExecutionOptions, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
-SCOPES = ("read", "act", "approve", "admin")
+SCOPES = ("read", "act", "approve", "work", "admin")
 
 
 @options
@@ -61,8 +61,8 @@ class NewTokenOptions:
     """Make a token called NAME for a program that uses the studio's API; print it once.
 
     Only a digest of it is kept. Its name and its id are recorded with what it does. `read` looks,
-    `act` begins, steers and ends runs, `approve` decides about calls and plans, `admin` does
-    everything.
+    `act` begins, steers and ends runs, `approve` decides about calls and plans, `work` drives
+    jobs (`artificer worker --api`), `admin` does everything.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ class NewTokenOptions:
     """
 
     name: str = argument()
-    scope: tuple[Literal["read", "act", "approve", "admin"], ...] = option(
+    scope: tuple[Literal["read", "act", "approve", "work", "admin"], ...] = option(
         type=click.Choice(SCOPES),
         multiple=True,
         default=("read",),

@@ -22,6 +22,7 @@ from artificer.studio.api import (
 )
 from artificer.studio.api import answers as a
 from artificer.studio.api.declared import ApiEndpoint, EndpointWork
+from artificer.studio.api.job_endpoints import job_endpoints
 from artificer.studio.choices import Choices
 from artificer.wiring.checklists import Ticked
 
@@ -189,4 +190,4 @@ def _administering() -> list[ApiEndpoint]:
     ]
 
 
-ENDPOINTS = (*_reading(), *_looking_back(), *_changing(), *_administering())
+ENDPOINTS = (*_reading(), *_looking_back(), *_changing(), *job_endpoints(), *_administering())

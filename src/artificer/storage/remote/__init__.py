@@ -1,0 +1,1 @@
+"""A world that another machine keeps, reached by its studio's API: for the workers of jobs."""

@@ -1,0 +1,186 @@
+"""The runner protocol: jobs for workers that only have HTTP, leased one by one.
+
+Every call of a worker names its attempt and its fencing token. The server answers 409 for any
+other than the present one, with the code ``fenced``: the worker then stops and records nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from artificer.studio.api.declared import ApiRequest, LongText, ShortName
+from artificer.studio.jobs.rows import JobRow, JobState
+from artificer.studio.jobs.service import Beat, Ending, LeasedJob
+
+MAX_WAIT = 30
+"""Seconds that a request waits for a job, or for signals."""
+
+Number = Annotated[int, Meta(ge=0, le=2**53)]
+
+RequestName = Annotated[str, Meta(max_length=64)]
+
+RunNames = Annotated[tuple[ShortName, ...], Meta(max_length=1_000)]
+
+
+class JobBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A run that was begun, for a worker to drive. Priority 1 is the first, 5 the last.
+
+    After ``attempts`` failures in a row the job is a dead letter.
+    """
+
+    run: Annotated[str, Meta(min_length=1, max_length=200)]
+    priority: Annotated[int, Meta(ge=1, le=5)] = 3
+    attempts: Annotated[int, Meta(ge=1, le=100)] = 5
+
+
+class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Up to ``limit`` jobs in a state, or in any, submitted before a time in milliseconds."""
+
+    state: JobState | None = None
+    before: Number | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class LeaseBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long a lease lasts without a heartbeat, and how long to wait for a job, in seconds.
+
+    ``request`` names the request: one that is sent again, because its answer was lost, gets the
+    same job.
+    """
+
+    request: RequestName = ""
+    seconds: Annotated[int, Meta(ge=1, le=600)] = 60
+    wait: Annotated[int, Meta(ge=0, le=MAX_WAIT)] = 0
+
+
+class HeldBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A lease: its attempt and its fencing token."""
+
+    attempt: Number
+    fence: Number
+
+
+class BeatBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """A lease, and the last signal to its run that the worker has seen."""
+
+    signal: Number = 0
+
+
+class CompleteBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """How a run stands: it is over, or waits for a signal or ``seconds``, or for ``runs``."""
+
+    outcome: Literal["done", "parked", "children"] = "done"
+    seconds: Annotated[float, Meta(ge=0, le=31_536_000)] | None = None
+    runs: RunNames = ()
+
+
+class FailBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """Why the worker could not drive the run."""
+
+    error: LongText
+
+
+class JobAnswer(Struct, frozen=True):
+    """A job. Times are milliseconds since 1970-01-01 UTC; 0 where there is none.
+
+    ``failures`` counts attempts that ended badly since one went well; ``error`` is the last one's.
+    """
+
+    run: str
+    state: JobState
+    priority: int
+    submitted: int
+    due: int
+    attempt: int
+    failures: int
+    attempts: int
+    worker: str
+    expires: int
+    error: str
+
+
+class JobPage(Struct, frozen=True):
+    """A page of jobs, newest first. ``next`` is the ``before`` of the next page, or null."""
+
+    jobs: tuple[JobAnswer, ...]
+    next: int | None
+
+
+class LeaseAnswer(Struct, frozen=True):
+    """A job that is the sender's now; null where there was none."""
+
+    job: LeasedJob | None
+
+
+async def submit_job(request: ApiRequest) -> JobAnswer:
+    """Submit a run for workers. One that waits or is leased stays as it is."""
+    body: JobBody = request.body
+    return answer(await request.context.jobs.submit(body.run, body.priority, body.attempts))
+
+
+async def list_jobs(request: ApiRequest) -> JobPage:
+    """List the jobs of a state, or all, newest first; `dead` ones are the dead letters."""
+    query: JobsQuery = request.query
+    found = request.context.jobs.queue.page(query.state, query.before, query.limit)
+    more = found[-1].submitted if len(found) == query.limit else None
+    return JobPage(tuple(answer(row) for row in found), more)
+
+
+async def show_job(request: ApiRequest) -> JobAnswer:
+    """Show a job."""
+    return answer(request.context.jobs.queue.get(request.named("run")))
+
+
+async def requeue_job(request: ApiRequest) -> JobAnswer:
+    """Queue a dead letter, or a job that is parked or over, again."""
+    row = request.context.jobs.queue.get(request.named("run"))
+    return answer(await request.context.jobs.submit(row.run, row.priority, row.attempts))
+
+
+async def lease_job(request: ApiRequest) -> LeaseAnswer:
+    """Lease the next job, and wait for one if none is there."""
+    body: LeaseBody = request.body
+    jobs, actor, gone = request.context.jobs, request.actor, request.http.is_disconnected
+    with jobs.waiting(actor.sender):
+        return LeaseAnswer(await jobs.lease(actor, body.request, body.seconds, body.wait, gone))
+
+
+async def beat_job(request: ApiRequest) -> Beat:
+    """Renew a lease; learn its new end, the last signal, and whether to cancel."""
+    return await request.context.jobs.heartbeat(held(request), request.body.signal)
+
+
+async def complete_job(request: ApiRequest) -> JobAnswer:
+    """End an attempt well: the run is over, or waits. Saying it twice is saying it once."""
+    body: CompleteBody = request.body
+    return await _ended(request, Ending(body.outcome, body.seconds, body.runs))
+
+
+async def fail_job(request: ApiRequest) -> JobAnswer:
+    """End an attempt that went wrong. Saying it twice is saying it once."""
+    return await _ended(request, Ending(error=request.body.error[:2_000]))
+
+
+async def release_job(request: ApiRequest) -> JobAnswer:
+    """Give a job back, as when a worker shuts down: the next lease comes at once."""
+    return answer(await request.context.jobs.release(held(request)))
+
+
+def held(request: ApiRequest) -> JobRow:
+    """Return the job of a path, leased as the body or the query says. Raises Fenced."""
+    said: HeldBody = request.body if request.body is not None else request.query
+    jobs = request.context.jobs
+    return jobs.held(request.actor, request.named("run"), said.attempt, said.fence)
+
+
+async def _ended(request: ApiRequest, ending: Ending) -> JobAnswer:
+    body: HeldBody = request.body
+    run, jobs = request.named("run"), request.context.jobs
+    return answer(await jobs.end(request.actor, run, body.attempt, body.fence, ending))
+
+
+def answer(row: JobRow) -> JobAnswer:
+    """Return what a program sees of a job."""
+    return JobAnswer(**{name: getattr(row, name) for name in JobAnswer.__struct_fields__})

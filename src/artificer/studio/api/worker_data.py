@@ -1,0 +1,280 @@
+"""What the workers of jobs send and are answered, as JSON.
+
+``of`` names the run that is meant: that of the job, or one that it has started.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from artificer.ports import Amount, Head
+from artificer.studio.api.acting import BASE64, MAX_BASE64
+from artificer.studio.api.declared import DigestText, ShortName
+from artificer.studio.api.jobs import MAX_WAIT, HeldBody, Number, RequestName
+
+MAX_RECORDS = 1_000
+"""Records of one append, or of one answer."""
+
+MAX_RECORD = 16_000_000
+"""Characters of a record."""
+
+PAGE_BYTES = 8_000_000
+"""Bytes of records after which an answer ends."""
+
+Ticket = Annotated[int, Meta(ge=0, le=2**62)]
+
+RunName = Annotated[str, Meta(min_length=1, max_length=200)]
+
+HashText = Annotated[str, Meta(pattern="^(sha256:[0-9a-f]{64})?$", max_length=71)]
+
+Base64Text = Annotated[str, Meta(pattern=BASE64, max_length=MAX_BASE64)]
+
+
+class PlaceBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a run ends: the number and the hash of its last record."""
+
+    seq: Number = 0
+    hash: HashText = ""
+
+
+class RecordBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """A record: its place, its hash, and its canonical JSON as a text."""
+
+    seq: Number
+    hash: DigestText
+    body: Annotated[str, Meta(max_length=MAX_RECORD)]
+
+
+class AmountBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Tokens and micro-dollars."""
+
+    tokens: Number = 0
+    micros: Number = 0
+
+
+class LimitBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """The limit of an account as the worker knows it; this world's own counts too."""
+
+    tokens: Number | None = None
+    micros: Number | None = None
+
+
+class SettlementBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a request has cost."""
+
+    account: RunName
+    number: Ticket
+    cost: AmountBody
+
+
+class ReservationBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a request may cost, until a time."""
+
+    account: RunName
+    number: Ticket
+    need: AmountBody
+    limit: LimitBody
+    at: Number
+    until: Number
+
+
+class SpendingBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Changes of budgets: settlements come first."""
+
+    settlements: Annotated[tuple[SettlementBody, ...], Meta(max_length=100)] = ()
+    reservations: Annotated[tuple[ReservationBody, ...], Meta(max_length=100)] = ()
+
+
+class AcquireBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """A run of the job, and where it must end; anywhere without that."""
+
+    of: RunName
+    head: PlaceBody | None = None
+
+
+class GiveUpBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """A run of the job that the worker has acquired at an epoch."""
+
+    of: RunName
+    epoch: Number
+
+
+class AppendBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """Records that follow ``head``, blobs that they name, and changes of budgets: one commit.
+
+    ``repeated`` is set for an append whose answer was lost.
+    """
+
+    of: RunName
+    epoch: Number
+    head: PlaceBody
+    records: Annotated[tuple[RecordBody, ...], Meta(max_length=MAX_RECORDS)]
+    blobs: Annotated[tuple[Base64Text, ...], Meta(max_length=MAX_RECORDS)] = ()
+    spending: SpendingBody = SpendingBody()
+    repeated: bool = False
+
+
+class BlobBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """Bytes in Base64."""
+
+    data: Base64Text
+
+
+class SignalBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """A signal to a run of the job, in Base64. ``request`` names the request."""
+
+    of: RunName
+    body: Annotated[str, Meta(pattern=BASE64, max_length=1_400_000)]
+    request: RequestName = ""
+
+
+class SpendBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """Changes of budgets without records. ``request`` names the request."""
+
+    spending: SpendingBody
+    request: RequestName = ""
+
+
+class VersionBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """The next version of a workspace; with ``of``, of that run's draft."""
+
+    name: RunName
+    number: Number
+    digest: DigestText
+    of: ShortName = ""
+
+
+class HeldQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """A lease: its attempt and its fencing token."""
+
+    attempt: Number
+    fence: Number
+
+
+class RecordsQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
+    """Records of a run after a number."""
+
+    of: RunName
+    after: Number = 0
+    limit: Annotated[int, Meta(ge=1, le=MAX_RECORDS)] = MAX_RECORDS
+
+
+class SignalsQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
+    """Signals to a run after a number."""
+
+    of: RunName
+    after: Number = 0
+
+
+class AccountQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
+    """An account, at a time in milliseconds."""
+
+    account: RunName
+    now: Number
+
+
+class VersionQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
+    """A version of a workspace, its newest without a number; with ``of``, of a run's draft."""
+
+    name: RunName
+    number: Number | None = None
+    of: ShortName = ""
+
+
+class WorkspacesQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
+    """The workspaces that the job may see; with ``of``, those that a run has drafts of."""
+
+    of: ShortName = ""
+
+
+class SinceQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Signals after a position; without one, only the position is answered."""
+
+    position: Number | None = None
+    wait: Annotated[int, Meta(ge=0, le=MAX_WAIT)] = 0
+
+
+class AcquiredAnswer(Struct, frozen=True):
+    """The epoch at which a run may be appended to, where it ends, and who may still act."""
+
+    epoch: int
+    head: Head
+    former: str
+
+
+class HeadAnswer(Struct, frozen=True):
+    """Where a run ends now."""
+
+    head: Head
+
+
+class RecordAnswers(Struct, frozen=True):
+    """Records in order; ``more`` is set where others follow."""
+
+    records: tuple[RecordBody, ...]
+    more: bool
+
+
+class BlobAnswer(Struct, frozen=True):
+    """The digest of what was stored."""
+
+    digest: str
+
+
+class SignalAnswer(Struct, frozen=True):
+    """A signal: its number, and its bytes in Base64."""
+
+    n: int
+    body: str
+
+
+class SignalAnswers(Struct, frozen=True):
+    """Signals in order; ``more`` is set where others follow."""
+
+    signals: tuple[SignalAnswer, ...]
+    more: bool
+
+
+class PostedAnswer(Struct, frozen=True):
+    """The number of a signal."""
+
+    n: int
+
+
+class SinceAnswer(Struct, frozen=True):
+    """The position now, and the runs that got signals."""
+
+    position: int
+    runs: tuple[str, ...]
+
+
+class SpentAnswer(Struct, frozen=True):
+    """What an account has spent, and what is reserved from it."""
+
+    settled: Amount
+    reserved: Amount
+
+
+class VersionAnswer(Struct, frozen=True):
+    """A version, or null where it is not there."""
+
+    number: int | None
+    digest: str | None
+
+
+class AddedAnswer(Struct, frozen=True):
+    """Whether a version was added: its number was the next."""
+
+    added: bool
+
+
+class WorkspaceNames(Struct, frozen=True):
+    """The names of workspaces, in order."""
+
+    names: tuple[str, ...]
+
+
+class NothingAnswer(Struct, frozen=True):
+    """Nothing: it was done."""

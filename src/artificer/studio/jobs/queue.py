@@ -1,0 +1,234 @@
+"""The queue of jobs: who has leased which run, kept in a file of the world's folder.
+
+The file says who drives a run and when, never how the run stands: the journal says that, and its
+epochs fence every record. What is lost here costs time.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable
+
+from artificer.errors import Fenced, NotFoundError, OperatorError
+from artificer.studio.jobs.job_file import JobFile
+from artificer.studio.jobs.rows import COLUMNS, JobRow
+
+NAME = "jobs.db"
+
+OWNER = "http-"
+"""Where the names of leases begin, as the journal has them."""
+
+MAX_JOBS = 100_000
+"""Limit on the jobs that are not over."""
+
+KEPT = 10_000
+"""Jobs that are over, and remembered."""
+
+BACKOFF_MS, MAX_BACKOFF_MS = 1_000, 60_000
+"""How long a job waits after its first failure, and at most."""
+
+LAPSED = "The lease ended without an answer of the worker."
+
+
+class JobQueue:
+    """The jobs of a world. ``now`` is the time in milliseconds."""
+
+    def __init__(self, file: JobFile, now: Callable[[], int]) -> None:
+        self._file, self._now = file, now
+
+    def submit(self, run: str, priority: int = 3, attempts: int = 5) -> JobRow:
+        """Queue a run. One that waits or is leased stays as it is. Raises OperatorError."""
+        with self._file.changing() as db:
+            found = self._find(db, run)
+            if found is not None and found.state in ("queued", "leased"):
+                return found
+            (count,) = db.execute("SELECT count(*) FROM jobs WHERE state <> 'done'").fetchone()
+            if found is None and count >= MAX_JOBS:
+                raise OperatorError(f"{MAX_JOBS} jobs wait already.", hint="Start more workers.")
+            now, attempt = self._now(), found.attempt if found else 0
+            row = JobRow(run, "queued", priority, now, attempts, attempt)
+            self._put(db, row)
+            return row
+
+    def wake(self, run: str) -> bool:
+        """Queue a job that is parked or over again; return whether a worker will drive the run."""
+        if self._file.is_new:
+            return False
+        with self._file.changing() as db:
+            db.execute(
+                "UPDATE jobs SET state = 'queued', due = 0 "
+                "WHERE run = ? AND state IN ('parked', 'done', 'queued')",
+                (run,),
+            )
+            found = self._find(db, run)
+            return found is not None and found.state != "dead"
+
+    def forget(self, run: str) -> None:
+        """Take a job off the queue: something else drives its run."""
+        if not self._file.is_new:
+            with self._file.changing() as db:
+                db.execute("DELETE FROM jobs WHERE run = ? AND state <> 'leased'", (run,))
+
+    def lease(self, holder: str, worker: str, request: str, seconds: int) -> JobRow | None:
+        """Lease the next job, if there is one; the same one for a request that was sent twice."""
+        if self._file.is_new:
+            return None
+        with self._file.changing() as db:
+            now = self._now()
+            self._lapse(db, now)
+            again = db.execute(
+                f"SELECT {COLUMNS} FROM jobs WHERE state = 'leased' AND request = ? AND holder = ?",
+                (request, holder),
+            ).fetchone()
+            if again is not None:
+                return JobRow(*again)
+            found = db.execute(
+                f"SELECT {COLUMNS} FROM jobs WHERE (state = 'queued' AND due <= ?) "
+                "OR (state = 'parked' AND due > 0 AND due <= ?) "
+                "ORDER BY priority, submitted LIMIT 1",
+                (now, now),
+            ).fetchone()
+            if found is None:
+                return None
+            run, attempt = found[0], JobRow(*found).attempt + 1
+            db.execute(
+                "UPDATE jobs SET state = 'leased', attempt = ?, holder = ?, worker = ?, owner = ?,"
+                " request = ?, fence = 0, seconds = ?, expires = ?, ended = '' WHERE run = ?",
+                (
+                    *(attempt, holder, worker, OWNER + secrets.token_hex(8), request, seconds),
+                    *(now + seconds * 1000, run),
+                ),
+            )
+            return self._find(db, run)
+
+    def begin(self, row: JobRow, epoch: int) -> None:
+        """Write down the epoch with which a lease begins."""
+        with self._file.changing() as db:
+            db.execute("UPDATE jobs SET fence = ? WHERE run = ?", (epoch, row.run))
+
+    def held(self, run: str, attempt: int, fence: int) -> JobRow:
+        """Return a job, if this is its lease. Raises NotFoundError, Fenced."""
+        with self._file.changing() as db:
+            row = self._find(db, run)
+        if row is None:
+            raise unknown(run)
+        if row.state != "leased" or (row.attempt, row.fence) != (attempt, fence):
+            raise lost(row, attempt)
+        return row
+
+    def renew(self, row: JobRow) -> int:
+        """Renew a lease, and return its new end. Raises Fenced."""
+        with self._file.changing() as db:
+            expires = self._now() + row.seconds * 1000
+            changed = db.execute(
+                "UPDATE jobs SET expires = ? WHERE run = ? AND state = 'leased' AND attempt = ?",
+                (expires, row.run, row.attempt),
+            )
+            if not changed.rowcount:
+                raise lost(row, row.attempt)
+            return expires
+
+    def end(
+        self, row: JobRow, state: str, ended: str, *, due_ms: int = 0, failed: str | None = None
+    ) -> JobRow:
+        """End a lease: the job is ``state`` from now on. Raises Fenced.
+
+        ``failed`` counts as a failure, and says why; with too many the job is a dead letter.
+        """
+        with self._file.changing() as db:
+            failures = 0 if failed is None and state != "queued" else row.failures
+            if failed is not None:
+                failures += 1
+                due_ms = min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** min(failures - 1, 16))
+                state = "dead" if failures >= row.attempts else state
+            changed = db.execute(
+                "UPDATE jobs SET state = ?, due = ?, failures = ?, ended = ?, error = ?, "
+                "expires = 0 WHERE run = ? AND state = 'leased' AND attempt = ?",
+                (
+                    *(state, self._now() + due_ms if due_ms else 0, failures, ended),
+                    *(failed or "", row.run, row.attempt),
+                ),
+            )
+            if not changed.rowcount:
+                raise lost(row, row.attempt)
+            if state == "done":
+                db.execute("DELETE FROM blobs WHERE job = ? AND is_own", (row.run,))
+                self._tidy(db)
+            return self._find(db, row.run) or row
+
+    def is_alive(self, owner: str) -> bool:
+        """Whether an owner, as the journal names it, is a lease that has not ended."""
+        if self._file.is_new:
+            return False
+        with self._file.changing() as db:
+            query = "SELECT 1 FROM jobs WHERE owner = ? AND state = 'leased' AND expires > ?"
+            return db.execute(query, (owner, self._now())).fetchone() is not None
+
+    def leased_by(self, holder: str) -> list[JobRow]:
+        """Return the jobs that somebody has leased."""
+        return self._select("state = 'leased' AND holder = ?", (holder,))
+
+    def page(self, state: str | None, before: int | None, limit: int) -> list[JobRow]:
+        """Return the jobs of a state, or all, newest first, of those submitted before a time."""
+        if self._file.is_new:
+            return []
+        with self._file.changing() as db:
+            self._lapse(db, self._now())
+        condition, values = "(? IS NULL OR state = ?) AND (? IS NULL OR submitted < ?)", [state] * 2
+        order = f"{condition} ORDER BY submitted DESC, run LIMIT {limit:d}"
+        return self._select(order, (*values, before, before))
+
+    def get(self, run: str) -> JobRow:
+        """Return a job. Raises NotFoundError."""
+        if not self._file.is_new:
+            with self._file.changing() as db:
+                self._lapse(db, self._now())
+                if (row := self._find(db, run)) is not None:
+                    return row
+        raise unknown(run)
+
+    def _lapse(self, db: sqlite3.Connection, now: int) -> None:
+        """Queue what was leased to a worker that is silent for too long."""
+        db.execute(
+            "UPDATE jobs SET state = iif(failures + 1 >= attempts, 'dead', 'queued'), due = 0, "
+            "failures = failures + 1, error = ? WHERE state = 'leased' AND expires <= ?",
+            (LAPSED, now),
+        )
+
+    def _tidy(self, db: sqlite3.Connection) -> None:
+        query = "FROM jobs WHERE state = 'done' ORDER BY submitted DESC LIMIT -1 OFFSET ?"
+        for (run,) in db.execute(f"SELECT run {query}", (KEPT,)).fetchall():
+            for table, column in (("jobs", "run"), ("grants", "job"), ("blobs", "job")):
+                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run,))
+
+    def _find(self, db: sqlite3.Connection, run: str) -> JobRow | None:
+        query = f"SELECT {COLUMNS} FROM jobs WHERE run = ?"
+        found = db.execute(query, (run,)).fetchone()
+        return JobRow(*found) if found else None
+
+    def _put(self, db: sqlite3.Connection, row: JobRow) -> None:
+        values = [getattr(row, name) for name in JobRow.__struct_fields__]
+        marks = ", ".join("?" * len(values))
+        db.execute(f"INSERT OR REPLACE INTO jobs ({COLUMNS}) VALUES ({marks})", values)
+
+    def _select(self, condition: str, values: tuple[object, ...]) -> list[JobRow]:
+        if self._file.is_new:
+            return []
+        with self._file.changing() as db:
+            query = f"SELECT {COLUMNS} FROM jobs WHERE {condition}"
+            return [JobRow(*row) for row in db.execute(query, values)]
+
+
+def unknown(run: str) -> NotFoundError:
+    """Return the error for a run that was not submitted."""
+    return NotFoundError(f"Run {run!r} is not a job.", hint="Submit it: POST /api/v1/jobs")
+
+
+def lost(row: JobRow, attempt: int) -> Fenced:
+    """Return the error for a lease that is not, or no longer, that of a job."""
+    return Fenced(
+        f"Attempt {attempt} at run {row.run} has ended: the job is {row.state}, "
+        f"and its last attempt is {row.attempt}.",
+        hint="Stop working on it, and record nothing.",
+    )

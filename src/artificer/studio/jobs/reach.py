@@ -1,0 +1,37 @@
+"""What the worker of a job may touch: its run and the runs that this one has started."""
+
+from __future__ import annotations
+
+from artificer.contracts.capabilities import OPERATIONS, Operation, prefixes
+from artificer.core.spec import RunSpec
+from artificer.runtime.day_budget import day_of
+
+DAY_MS = 86_400_000
+
+
+class FamilyReach:
+    """A run, and those whose names begin with it and a point, as the names of child runs do."""
+
+    def has_run(self, job: str, run: str) -> bool:
+        """Whether a run belongs to a job."""
+        return run == job or run.startswith(f"{job}.")
+
+    def has_account(self, job: str, account: str, now: int) -> bool:
+        """Whether a job spends from an account: that of a day, of its family, of those above it."""
+        if account in {day_of(now + shift) for shift in (-DAY_MS, 0, DAY_MS)}:
+            return True
+        kind, _, run = account.partition(":")
+        return kind in ("run", "build") and (self.has_run(job, run) or self.has_run(run, job))
+
+    def has_workspace(self, spec: RunSpec | None, name: str, *, writes: bool = False) -> bool:
+        """Whether a job, by its recorded spec, may see a workspace, or change it."""
+        operations: tuple[Operation, ...] = ("commit", "remove", "write") if writes else OPERATIONS
+        grants = spec.facilities.workspaces if spec is not None else ()
+        return any(prefixes(grants, operation, name) for operation in operations)
+
+    def has_version(self, *, is_own: bool) -> bool:
+        """Whether a blob may be a version: one of its own."""
+        return is_own
+
+
+FAMILY = FamilyReach()

@@ -1,0 +1,251 @@
+"""What the worker of a job reads and writes: records, blobs, signals, budgets, versions.
+
+Everything is checked as if it came from a stranger: the lease, the run, the epoch, the chain, the
+blobs that are named, the amounts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from artificer.core.spec import RunSpec
+from artificer.errors import (
+    Fenced,
+    ForbiddenError,
+    InvalidValueError,
+    InvariantError,
+    NotFoundError,
+)
+from artificer.ports import Head, Record, Reservation, Spending, SpendingLimit, Spent
+from artificer.runtime.load import first_spec
+from artificer.studio.jobs.blobs import JobBlobs, references
+from artificer.studio.jobs.rows import JobRow
+from artificer.studio.jobs.service import Jobs
+
+MAX_REPLIES = 10_000
+"""Answers that are kept for requests that are sent again."""
+
+MAX_LEASES = 1_000
+"""Leases whose blobs are remembered; those of others are read again."""
+
+
+class JobRecords:
+    """The storage of a world, as the workers of jobs see it."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._storage = jobs.storage
+        self._blobs: OrderedDict[tuple[str, int], JobBlobs] = OrderedDict()
+        self._replies: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._reading = asyncio.Lock()
+
+    async def read(self, row: JobRow, run: str, after: int, limit: int) -> list[Record]:
+        """Return records of a run. Raises ForbiddenError."""
+        self.own(row, run)
+        return await self._storage.journal.read(run, after, limit)
+
+    async def append(
+        self,
+        row: JobRow,
+        epoch: int,
+        head: Head,
+        records: Sequence[Record],
+        blobs: Sequence[bytes],
+        spending: Spending,
+        *,
+        run: str,
+        is_repeated: bool,
+    ) -> Head:
+        """Append records to a run of the job, as the journal does.
+
+        One that is repeated, because its answer was lost, succeeds if it had succeeded. Raises
+        Fenced, BudgetError, ForbiddenError, InvalidValueError.
+        """
+        self._fence(row, run, epoch)
+        spending = self._checked(row, spending)
+        named = {digest for record in records for digest in references(record.body)}
+        named -= {record.hash for record in records}
+        await (await self.blobs(row)).check(named, blobs)
+        try:
+            return await self._storage.journal.append(run, epoch, head, records, blobs, spending)
+        except InvariantError as error:
+            raise InvalidValueError("The records", "/records", "are no chain") from error
+        except Fenced:
+            if is_repeated and records:
+                found = await self._storage.journal.read(run, head.seq, len(records))
+                if [one.hash for one in found] == [one.hash for one in records]:
+                    end = Head(seq=found[-1].seq, hash=found[-1].hash)
+                    return await self._storage.journal.append(run, epoch, end, [])
+            raise
+
+    async def give_up(self, row: JobRow, run: str, epoch: int) -> None:
+        """Release a run that the lease has acquired. Raises ForbiddenError, Fenced."""
+        self._fence(row, run, epoch)
+        await self._storage.journal.release(run, epoch)
+
+    async def blobs(self, row: JobRow) -> JobBlobs:
+        """Return the blobs of a lease."""
+        key = row.run, row.attempt
+        async with self._reading:
+            found = self._blobs.get(key)
+            if found is None:
+                found = JobBlobs(row.run, self._storage.blobs, self._jobs.grants)
+                runs = {run for run, _, _ in self._jobs.grants.grants(row.run)} | {row.run}
+                await found.read_runs(self._storage.journal, runs)
+                self._blobs[key] = found
+            self._blobs.move_to_end(key)
+            while len(self._blobs) > MAX_LEASES:
+                self._blobs.popitem(last=False)
+            return found
+
+    async def put_blob(self, row: JobRow, data: bytes) -> str:
+        """Store bytes, which are the job's from now on."""
+        digest = await asyncio.to_thread(self._storage.blobs.put, data)
+        blobs = await self.blobs(row)
+        await asyncio.to_thread(blobs.put, data)
+        return digest
+
+    async def get_blob(self, row: JobRow, digest: str) -> bytes:
+        """Return bytes of the job. Raises NotFoundError, also for those of other runs."""
+        blobs = await self.blobs(row)
+        if not await asyncio.to_thread(blobs.has, digest):
+            await self._read_signals(row, blobs)
+            if not await asyncio.to_thread(blobs.has, digest):
+                raise NotFoundError(f"There is no blob {digest} of this job.")
+        return await asyncio.to_thread(self._storage.blobs.get, digest)
+
+    async def _read_signals(self, row: JobRow, blobs: JobBlobs) -> None:
+        """Learn what people have attached to messages since."""
+        for run in {run for run, _, _ in self._jobs.grants.grants(row.run)} | {row.run}:
+            for _, body in await self._storage.signals.read(run):
+                blobs.allow(references(body))
+
+    async def signals(self, row: JobRow, run: str, after: int) -> list[tuple[int, bytes]]:
+        """Return signals to a run of the job. Raises ForbiddenError."""
+        self.own(row, run)
+        return await self._storage.signals.read(run, after)
+
+    async def post(self, row: JobRow, run: str, body: bytes, request: str) -> int:
+        """Post a signal to a run of the job. Raises ForbiddenError."""
+        self.own(row, run)
+        await (await self.blobs(row)).check(references(body))
+        number: int = await self._once(row, request, lambda: self._storage.signals.post(run, body))
+        return number
+
+    async def spend(self, row: JobRow, spending: Spending, request: str) -> None:
+        """Settle, then reserve. Raises BudgetError, ForbiddenError."""
+        checked = self._checked(row, spending)
+        budget = self._storage.budget
+
+        async def change() -> None:
+            if checked.settlements:
+                await budget.settle(checked.settlements)
+            if checked.reservations:
+                await budget.reserve(checked.reservations)
+
+        await self._once(row, request, change)
+
+    async def spent(self, row: JobRow, account: str, now: int) -> Spent:
+        """Return what an account of the job has spent. Raises ForbiddenError."""
+        self._own_account(row, account)
+        return await self._storage.budget.spent(account, now)
+
+    async def version(
+        self, row: JobRow, name: str, number: int | None, run: str
+    ) -> tuple[int, str] | None:
+        """Return a version of a workspace, or its newest one. Raises ForbiddenError."""
+        await self._own_workspace(row, name, run)
+        versions = self._storage.versions
+        if number is None:
+            found = await asyncio.to_thread(versions.head, name, run)
+        else:
+            digest = await asyncio.to_thread(versions.get, name, number, run)
+            found = None if digest is None else (number, digest)
+        if found is not None:
+            (await self.blobs(row)).allow([found[1]])
+        return found
+
+    async def add_version(self, row: JobRow, name: str, number: int, digest: str, run: str) -> bool:
+        """Add a version of a workspace; True also for one that was added before, and is the same.
+
+        Raises ForbiddenError.
+        """
+        await self._own_workspace(row, name, run, writes=True)
+        blobs = await self.blobs(row)
+        if not self._jobs.reach.has_version(is_own=await asyncio.to_thread(blobs.has, digest)):
+            raise ForbiddenError("A version is a blob of the job.")
+        return await asyncio.to_thread(self._storage.versions.add, name, number, digest, run)
+
+    async def workspaces(self, row: JobRow, run: str) -> list[str]:
+        """Return the workspaces that a job may see, or those that a run of it has drafts of."""
+        names = await asyncio.to_thread(self._storage.versions.names, run)
+        if run:
+            self.own(row, run)
+            return names
+        spec = await self._spec(row)
+        return [name for name in names if self._jobs.reach.has_workspace(spec, name)]
+
+    # --- checks -----------------------------------------------------------------------------
+
+    def own(self, row: JobRow, run: str) -> None:
+        """Raise ForbiddenError unless a run belongs to a job."""
+        if not self._jobs.reach.has_run(row.run, run):
+            raise ForbiddenError(f"Run {run[:200]!r} is not of the job {row.run}.")
+
+    def _fence(self, row: JobRow, run: str, epoch: int) -> None:
+        """Refuse an epoch that the lease was not given: a worker could guess that of another."""
+        self.own(row, run)
+        if self._jobs.grants.epoch(row, run) != epoch:
+            raise Fenced(f"The lease does not hold run {run[:200]!r} at epoch {epoch}.")
+
+    def _own_account(self, row: JobRow, account: str) -> None:
+        if not self._jobs.reach.has_account(row.run, account, self._jobs.world.clock.now()):
+            raise ForbiddenError(f"The job {row.run} has no account {account[:200]!r}.")
+
+    async def _own_workspace(
+        self, row: JobRow, name: str, run: str, *, writes: bool = False
+    ) -> None:
+        if run:
+            self.own(row, run)
+        elif not self._jobs.reach.has_workspace(await self._spec(row), name, writes=writes):
+            raise ForbiddenError(f"The job {row.run} has no workspace {name[:200]!r}.")
+
+    async def _spec(self, row: JobRow) -> RunSpec | None:
+        storage = self._storage
+        with suppress(NotFoundError):
+            return await first_spec(storage.journal, storage.blobs, row.run)
+        return None
+
+    def _checked(self, row: JobRow, spending: Spending) -> Spending:
+        """Return spending with the limits of this world, which a worker cannot widen."""
+        accounts = [one.account for one in spending.settlements]
+        for account in [*accounts, *(one.account for one in spending.reservations)]:
+            self._own_account(row, account)
+        return Spending(spending.settlements, [self._limited(r) for r in spending.reservations])
+
+    def _limited(self, wanted: Reservation) -> Reservation:
+        if ":" in wanted.account:
+            return wanted
+        own, said = self._jobs.world.config.budget.day, wanted.limit
+        limit = SpendingLimit(_least(own.tokens, said.tokens), _least(own.micros, said.micros))
+        return Reservation(
+            wanted.account, wanted.number, wanted.need, limit, wanted.at, wanted.until
+        )
+
+    async def _once(self, row: JobRow, request: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Do what a request asks for; the same request again is answered as before."""
+        key = row.holder, request
+        if not request or key not in self._replies:
+            found = await work()
+            self._replies[key] = found
+            while len(self._replies) > MAX_REPLIES:
+                self._replies.popitem(last=False)
+        return self._replies[key]
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)

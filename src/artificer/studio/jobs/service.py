@@ -1,0 +1,286 @@
+"""The jobs of a world: submitting, leasing and ending them, with the journal as their fence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from artificer.core.signals import read_signal
+from artificer.errors import (
+    ConflictError,
+    Fenced,
+    NotFoundError,
+    OwnedError,
+    RateLimitError,
+    TamperedError,
+)
+from artificer.ports import Claim, Head, Lease
+from artificer.ports.run_index import above
+from artificer.runtime.listing import exists
+from artificer.studio.access import Actor
+from artificer.studio.jobs.grants import Grants
+from artificer.studio.jobs.job_file import JobFile
+from artificer.studio.jobs.owner import AdmittedRun, LeaseOwner
+from artificer.studio.jobs.queue import NAME, JobQueue, lost
+from artificer.studio.jobs.reach import FAMILY, FamilyReach
+from artificer.studio.jobs.rows import JobRow
+from artificer.values.canon import digest_of
+from artificer.world import World, storage_of
+
+POLL_S = 0.5
+"""Seconds between two looks for what has become due."""
+
+DEFER_MS = 5_000
+"""How long a job waits whose run something else executes."""
+
+MAX_WAITS = 50
+"""Limit on the requests of one sender that wait at a time."""
+
+Outcome = Literal["done", "parked", "children"]
+"""How a worker leaves a run: over, waiting, or waiting for runs that it has started."""
+
+
+class LeasedJob(Struct, frozen=True):
+    """A job that a worker has leased, and may write to.
+
+    ``fence`` is the epoch of its run from now on, and ``head`` where the run ends. ``former`` names
+    owners that may still act: what they had begun may be under way. Times are milliseconds.
+    """
+
+    run: str
+    attempt: int
+    fence: int
+    expires: int
+    seconds: int
+    head: Head
+    former: str
+
+
+class Beat(Struct, frozen=True):
+    """The answer to a heartbeat: the end of the lease, the last signal, and whether to cancel."""
+
+    expires: int
+    signals: int
+    cancel: bool
+
+
+class Ending(Struct, frozen=True):
+    """How an attempt ends: the same one may be said twice."""
+
+    outcome: Outcome = "done"
+    seconds: float | None = None
+    runs: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class Jobs:
+    """The jobs of one world. ``reach`` says what their workers may touch."""
+
+    def __init__(self, world: World, reach: FamilyReach = FAMILY) -> None:
+        self.world = world
+        self.storage = storage_of(world)
+        self.reach = reach
+        folder = world.config.project_folder if self.storage.locks is not None else None
+        self._file = JobFile(folder / NAME if folder else None)
+        self.queue = JobQueue(self._file, world.clock.now)
+        self.grants = Grants(self._file)
+        self._changed = asyncio.Event()
+        self._waits: Counter[str] = Counter()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    async def submit(self, run: str, priority: int, attempts: int) -> JobRow:
+        """Have a run driven by a worker. Raises NotFoundError for one that was never begun."""
+        if not await exists(self.storage.journal, run):
+            raise NotFoundError(f"Run {run!r} does not exist.", hint="Begin it first.")
+        row = self.queue.submit(run, priority, attempts)
+        self._changed.set()
+        return row
+
+    def wake(self, run: str) -> bool:
+        """Have a job driven again; return whether a worker will do so."""
+        found = self.queue.wake(run)
+        self._changed.set()
+        return found
+
+    @contextmanager
+    def waiting(self, sender: str) -> Iterator[None]:
+        """Count a request that waits. Raises RateLimitError."""
+        if self._waits[sender] >= MAX_WAITS:
+            raise RateLimitError(f"{MAX_WAITS} requests wait already.", seconds=5)
+        self._waits[sender] += 1
+        try:
+            yield
+        finally:
+            self._waits[sender] -= 1
+            if not self._waits[sender]:
+                del self._waits[sender]
+
+    async def lease(
+        self,
+        actor: Actor,
+        request: str,
+        seconds: int,
+        wait: float,
+        gone: Callable[[], Awaitable[bool]],
+    ) -> LeasedJob | None:
+        """Lease the next job, and wait for one; None when none comes, or nobody waits any more."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait
+        while True:
+            self._changed.clear()
+            row = self.queue.lease(actor.sender, actor.name, request, seconds)
+            if row is not None:
+                found = await self._begin(row)
+                if found is not None:
+                    return found
+                continue
+            left = deadline - loop.time()
+            if left <= 0:
+                return None
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), min(left, POLL_S))
+            if await gone():
+                return None
+
+    async def _begin(self, row: JobRow) -> LeasedJob | None:
+        """Take the run for a lease; None where something else executes it."""
+        try:
+            lease, former = await self.acquire(row, row.run, None)
+        except OwnedError:
+            self.queue.end(row, "queued", "", due_ms=DEFER_MS)
+            return None
+        self.queue.begin(row, lease.epoch)
+        return LeasedJob(
+            row.run, row.attempt, lease.epoch, row.expires, row.seconds, lease.head, former
+        )
+
+    async def acquire(self, row: JobRow, run: str, head: Head | None) -> tuple[Lease, str]:
+        """Acquire a run for a lease; return that with the former owners that may still act.
+
+        Raises OwnedError, Fenced.
+        """
+        owner = LeaseOwner(row.owner, self.queue.is_alive, self.storage.owner)
+        hold = AdmittedRun(owner, run, take_over=False)
+        lease = await self.storage.journal.acquire(run, Claim(row.owner, head, hold.admit))
+        self.grants.grant(row, run, lease.epoch)
+        return lease, hold.doubtful
+
+    def held(self, actor: Actor, run: str, attempt: int, fence: int) -> JobRow:
+        """Return a job that a sender has leased. Raises NotFoundError, Fenced."""
+        row = self.queue.held(run, attempt, fence)
+        if row.holder != actor.sender:
+            raise lost(row, attempt)
+        return row
+
+    async def heartbeat(self, row: JobRow, after: int) -> Beat:
+        """Renew a lease. Raises Fenced where it is lost, or the run was taken over."""
+        await self._check_owner(row)
+        signals = await self.storage.signals.read(row.run, after)
+        found = [read_signal(body) for _, body in signals]
+        last = signals[-1][0] if signals else after
+        is_cancelled = any(signal is not None and signal.type == "cancel" for signal in found)
+        return Beat(self.queue.renew(row), last, is_cancelled)
+
+    async def end(self, actor: Actor, run: str, attempt: int, fence: int, ending: Ending) -> JobRow:
+        """End an attempt: well, or with an error. The same ending again changes nothing.
+
+        Raises NotFoundError; Fenced for another attempt, or another ending; ConflictError for a
+        run that is not over.
+        """
+        said = digest_of(msgspec.json.encode((actor.sender, attempt, fence, ending)))
+        row = self.queue.get(run)
+        if row.attempt == attempt and row.fence == fence and row.ended == said:
+            return row
+        row = self.held(actor, run, attempt, fence)
+        state, due_ms = await self._following(row, ending)
+        await self.give_up(row)
+        row = self.queue.end(row, state, said, due_ms=due_ms, failed=ending.error)
+        self._changed.set()
+        await self._tell_family(row, ending)
+        return row
+
+    async def release(self, row: JobRow) -> JobRow:
+        """Give a lease back unharmed: the job is queued, and its calls are known to have ended."""
+        await self.give_up(row)
+        row = self.queue.end(row, "queued", "")
+        self._changed.set()
+        return row
+
+    async def give_up(self, row: JobRow) -> None:
+        """Release the runs of a lease in the journal."""
+        for run, attempt, epoch in self.grants.grants(row.run):
+            if attempt == row.attempt:
+                await self.storage.journal.release(run, epoch)
+
+    async def _following(self, row: JobRow, ending: Ending) -> tuple[str, int]:
+        """Return a job's next state, and in how many milliseconds it is due."""
+        if ending.error is not None:
+            return "queued", 0
+        try:
+            state = (await self.world.get(row.run)).state
+        except (NotFoundError, TamperedError) as error:
+            self.queue.end(row, "dead", "", failed=error.message)
+            raise
+        if await self.storage.signals.read(row.run, state.letters):
+            return "queued", 0  # somebody said something that the worker has not seen
+        if ending.outcome == "done":
+            if state.status is None:
+                raise ConflictError(f"Run {row.run} is not over.", hint="Resume it, or park it.")
+            return "done", 0
+        return "parked", max(1, int((ending.seconds or 0) * 1000)) if ending.seconds else 0
+
+    async def _tell_family(self, row: JobRow, ending: Ending) -> None:
+        """Queue the runs that a job waits for, and the job that waits for this one."""
+        if ending.outcome == "children" and ending.error is None:
+            runs = [run for run in ending.runs if self.reach.has_run(row.run, run)]
+            for run in runs:
+                with suppress(NotFoundError):
+                    await self.submit(run, row.priority, row.attempts)
+            if runs and all(self._is_over(run) for run in runs):
+                self.queue.wake(row.run)
+        elif row.state == "done" and (parent := above(row.run)):
+            with suppress(NotFoundError):
+                if self.queue.get(parent).state == "parked":
+                    self.wake(parent)
+
+    def _is_over(self, run: str) -> bool:
+        with suppress(NotFoundError):
+            return self.queue.get(run).state in ("done", "dead")
+        return True
+
+    async def _check_owner(self, row: JobRow) -> None:
+        """Check that nothing else has taken the run. Raises Fenced."""
+        former: list[str | None] = []
+
+        def look(owner: str | None) -> str:
+            former.append(owner)
+            raise OwnedError("This only looks.")
+
+        with suppress(OwnedError):
+            await self.storage.journal.acquire(row.run, Claim("", None, look))
+        if former[-1] is None or former[-1].split(" ")[0] not in ("", row.owner):
+            raise Fenced(f"Run {row.run} was taken over.", hint="Stop working on it.")
+
+    async def since(
+        self, actor: Actor, position: int | None, wait: float
+    ) -> tuple[int, Sequence[str]]:
+        """Return the runs of a sender's leases that got signals since a position."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait
+        while True:
+            now, runs = await self.storage.signals.since(position)
+            jobs = [row.run for row in self.queue.leased_by(actor.sender)]
+            found = sorted(r for r in runs if any(self.reach.has_run(job, r) for job in jobs))
+            left = deadline - loop.time()
+            if found or position is None or left <= 0:
+                return now, found
+            await asyncio.sleep(min(left, POLL_S / 2))
