@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from worker_kit import AnyReach, ServedJobs
 
-from artificer.studio.access import Actor
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.leases import HeldJob, HeldJobs
 from artificer.storage.remote.storage import RemoteStorage
+from artificer.studio.access import Actor
 from artificer.testing.storage_suite import StorageSuite
 
 pytestmark = [pytest.mark.req("http-worker-storage"), pytest.mark.xdist_group("http-worker")]

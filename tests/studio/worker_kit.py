@@ -52,10 +52,13 @@ class ServedJobs:
         listening = socket.create_server(("127.0.0.1", 0))
         self.port = listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
+        self.hosts = {f"127.0.0.1:{self.port}"}
         config = Config(self, log_level="warning", lifespan="off", access_log=False)
         self._server = Server(config)
         serving = self._server.serve(sockets=[listening])
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(serving,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_until_complete, args=(serving,), daemon=True
+        )
         self._thread.start()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -73,7 +76,7 @@ class ServedJobs:
     async def _serve(self, reach: FamilyReach | None) -> World:
         self.world = World.in_memory(SETTINGS)
         access = Access("Ada", tokens=self.tokens)
-        self._app = studio(self.world, access, [f"127.0.0.1:{self.port}"])
+        self._app = studio(self.world, access, self.hosts)
         self.jobs = self._app.state.studio.jobs
         if reach is not None:
             self.jobs.reach = reach

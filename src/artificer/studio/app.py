@@ -28,8 +28,8 @@ from artificer.studio.api.routes import api
 from artificer.studio.choices import Offers
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
-from artificer.studio.operations import OPERATIONS
 from artificer.studio.jobs.service import Jobs
+from artificer.studio.operations import OPERATIONS
 from artificer.studio.problems import REPORT_BUG, answer_of, refused
 from artificer.studio.protection import HEADERS, Protection
 from artificer.studio.routes import ROUTES

@@ -5,6 +5,9 @@ from __future__ import annotations
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.rows import JobRow
 
+GIVEN_UP = 0
+"""The epoch of a run that its worker has released."""
+
 
 class Grants:
     """What the workers of jobs may write, and have put."""

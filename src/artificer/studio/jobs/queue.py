@@ -78,7 +78,8 @@ class JobQueue:
             now = self._now()
             self._lapse(db, now)
             again = db.execute(
-                f"SELECT {COLUMNS} FROM jobs WHERE state = 'leased' AND request = ? AND holder = ?",
+                f"SELECT {COLUMNS} FROM jobs WHERE state = 'leased' AND request = ? "
+                "AND request <> '' AND holder = ?",
                 (request, holder),
             ).fetchone()
             if again is not None:

@@ -24,7 +24,7 @@ from artificer.ports import Claim, Head, Lease
 from artificer.ports.run_index import above
 from artificer.runtime.listing import exists
 from artificer.studio.access import Actor
-from artificer.studio.jobs.grants import Grants
+from artificer.studio.jobs.grants import GIVEN_UP, Grants
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.owner import AdmittedRun, LeaseOwner
 from artificer.studio.jobs.queue import NAME, JobQueue, lost
@@ -218,7 +218,7 @@ class Jobs:
     async def give_up(self, row: JobRow) -> None:
         """Release the runs of a lease in the journal."""
         for run, attempt, epoch in self.grants.grants(row.run):
-            if attempt == row.attempt:
+            if attempt == row.attempt and epoch != GIVEN_UP:
                 await self.storage.journal.release(run, epoch)
 
     async def _following(self, row: JobRow, ending: Ending) -> tuple[str, int]:
@@ -267,7 +267,9 @@ class Jobs:
 
         with suppress(OwnedError):
             await self.storage.journal.acquire(row.run, Claim("", None, look))
-        if former[-1] is None or former[-1].split(" ")[0] not in ("", row.owner):
+        named = (former[-1] or "?").split(" ")[0] if former[-1] != "" else ""
+        is_given_up = self.grants.epoch(row, row.run) == GIVEN_UP
+        if named != ("" if is_given_up else row.owner):
             raise Fenced(f"Run {row.run} was taken over.", hint="Stop working on it.")
 
     async def since(

@@ -1,0 +1,184 @@
+"""Serving jobs: lease one, execute its run, say how it stands; and let go of what is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Literal
+
+from msgspec import Struct
+
+from artificer.errors import ArtificerError, OperatorError
+from artificer.ports import Head
+from artificer.shielded import finished
+from artificer.storage.remote.client import Call, UnreachableError
+from artificer.storage.remote.leases import HeldJob
+from artificer.storage.remote.storage import RemoteStorage
+
+log = logging.getLogger("artificer.worker")
+
+CAUSE = "lease"
+"""Why a run is executed now: it was leased."""
+
+MAX_PAUSE_S = 10.0
+"""Seconds between two tries to reach a server that does not answer."""
+
+
+class SegmentSaid(Struct, frozen=True):
+    """How a run stands when it is idle: over, waiting, or waiting for runs that it has started."""
+
+    outcome: Literal["done", "parked", "children"]
+    seconds: float | None = None
+    runs: tuple[str, ...] = ()
+
+
+ExecuteJob = Callable[[str, str], Awaitable[SegmentSaid]]
+"""Execute a run until it is idle; takes its id and the cause. Cancelling it leaves it resumable."""
+
+
+class LeaseTimes(Struct, frozen=True):
+    """``lease_s`` is how long a lease lasts without a heartbeat, ``wait_s`` how long the server
+    looks for a job, ``beat_s`` the time between heartbeats; without one, a third of the lease."""
+
+    lease_s: int = 60
+    wait_s: int = 20
+    beat_s: float | None = None
+
+
+class _Leased(Struct):
+    run: str
+    attempt: int
+    fence: int
+    head: Head
+    former: str
+
+
+class _LeaseFound(Struct):
+    job: _Leased | None
+
+
+class _Any(Struct):
+    pass
+
+
+class JobServer:
+    """Executes the jobs of a studio, until its task is cancelled."""
+
+    def __init__(self, storage: RemoteStorage, times: LeaseTimes | None = None) -> None:
+        self._storage = storage
+        self._api = storage.api
+        self._times = times or LeaseTimes()
+        self._working = set[asyncio.Task[None]]()
+
+    async def serve(self, execute: ExecuteJob, slots: int, grace_s: float = 0) -> None:
+        """Execute at most ``slots`` jobs at once; then give back what is under way.
+
+        When the task is cancelled, nothing more is leased. What does not end within ``grace_s`` is
+        cancelled and released, so that another worker goes on at once.
+        """
+        free = asyncio.Semaphore(slots)
+        try:
+            while True:
+                await free.acquire()
+                job = await self._lease()
+                task = asyncio.create_task(self._work(job, execute), name=f"job {job.run}")
+                self._working.add(task)
+                task.add_done_callback(self._working.discard)
+                task.add_done_callback(lambda _: free.release())
+        finally:
+            await finished(self._drain(grace_s))
+
+    async def _drain(self, grace_s: float) -> None:
+        tasks = set(self._working)
+        if tasks and grace_s:
+            await asyncio.wait(tasks, timeout=grace_s)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _lease(self) -> HeldJob:
+        """Lease the next job, however long that takes. Raises what the server refuses."""
+        pause = 0.5
+        while True:
+            wait = self._times.wait_s
+            body = {
+                "request": secrets.token_hex(16),
+                "seconds": self._times.lease_s,
+                "wait": wait,
+            }
+            try:
+                path = ("jobs", "lease")
+                found = await self._api.ask(_LeaseFound, "POST", path, None, body, wait=wait)
+            except UnreachableError as error:
+                log.warning("no job can be leased: %s", error.message)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, MAX_PAUSE_S)
+                continue
+            if (job := found.job) is not None:
+                return HeldJob(job.run, job.attempt, job.fence, job.head, job.former)
+
+    async def _work(self, job: HeldJob, execute: ExecuteJob) -> None:
+        """Execute a job, as long as its lease lasts, and say how it ended."""
+        with self._storage.held.holding(job):
+            executing = asyncio.ensure_future(execute(job.run, CAUSE))
+            beating = asyncio.create_task(self._beat(job, executing))
+            try:
+                await asyncio.wait((executing,))
+                await self._say(job, executing)
+            except asyncio.CancelledError:
+                executing.cancel()
+                await asyncio.wait((executing,))
+                await finished(self._tell(job, "release", {}))
+                raise
+            finally:
+                beating.cancel()
+                self._storage.snapshots.drop(job.run)
+
+    async def _say(self, job: HeldJob, executing: asyncio.Future[SegmentSaid]) -> None:
+        """Tell the server how an execution has ended; nothing where the lease was lost."""
+        if job.is_lost or executing.cancelled():
+            return
+        error = executing.exception()
+        if error is not None:
+            log.error("run %s cannot be executed here: %s", job.run, type(error).__name__)
+            why = error.message if isinstance(error, ArtificerError) else type(error).__name__
+            await self._tell(job, "fail", {"error": why[:2_000] or "It failed."})
+            return
+        said = executing.result()
+        ending = {"outcome": said.outcome, "seconds": said.seconds, "runs": said.runs}
+        await self._tell(job, "complete", ending)
+
+    async def _tell(self, job: HeldJob, what: str, body: Mapping[str, object]) -> None:
+        """Say how a lease ends. What the server does not hear, it learns when the lease lapses."""
+        try:
+            path, call = ("jobs", job.run, what), Call(self._times.lease_s)
+            await self._api.ask(_Any, "POST", path, None, {**job.token(), **body}, call=call)
+        except OperatorError as error:
+            log.warning("the lease of run %s was not ended in order: %s", job.run, error.message)
+
+    async def _beat(self, job: HeldJob, executing: asyncio.Future[SegmentSaid]) -> None:
+        """Renew a lease until it is lost; then end all work on the run at once."""
+        lasts = self._times.lease_s
+        every = self._times.beat_s or lasts / 3
+        until = time.monotonic() + lasts
+        while True:
+            await asyncio.sleep(every)
+            sent = time.monotonic()
+            try:
+                path, call = ("jobs", job.run, "heartbeat"), Call(max(0.1, until - sent))
+                await self._api.ask(_Any, "POST", path, None, job.token(), call=call)
+                until = sent + lasts
+            except OperatorError as error:
+                if isinstance(error, UnreachableError) and time.monotonic() < until:
+                    continue
+                if executing.done():
+                    return
+                log.warning("the lease of run %s is lost: %s", job.run, error.message)
+                job.is_lost = True
+                with suppress(RuntimeError):
+                    executing.cancel()
+                return

@@ -1,0 +1,316 @@
+"""Runs that workers execute over HTTP: what they leave when they end, die, or are cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from worker_kit import ServedJobs
+
+from artificer.agent import Agent
+from artificer.backends.function.decorator import tool
+from artificer.config import Config
+from artificer.core.signals import Cancel
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.storage.remote.client import ApiClient
+from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
+from artificer.storage.remote.storage import RemoteStorage
+from artificer.values.model import ModelFailure
+from artificer.world import World
+
+pytestmark = [pytest.mark.req("http-worker-runs"), pytest.mark.xdist_group("http-worker")]
+
+PATIENCE_S = 120
+
+TIMES = LeaseTimes(lease_s=600, wait_s=1, beat_s=0.1)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
+    found = ServedJobs(tmp_path_factory.mktemp("tokens"))
+    yield found
+    found.close()
+
+
+async def eventually(holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():
+            await asyncio.to_thread(time.sleep, 0.02)
+
+
+class Launcher:
+    """An agent with a tool that happens once, and goes on until it is ended or let go."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.ended: list[str] = []
+        self.may_end = asyncio.Event()
+
+    def agent(self, *answers: object) -> Agent:
+        """Return the agent, whose model gives these answers."""
+
+        @tool(effect="once")
+        async def launch(target: str) -> str:
+            """Launch something."""
+            self.begun.append(target)
+            try:
+                await self.may_end.wait()
+            finally:
+                self.ended.append(target)
+            return target
+
+        return Agent(ScriptedProvider(list(answers)), tools=[launch])  # type: ignore[arg-type]
+
+
+async def submitted(served: ServedJobs) -> str:
+    """A run that is to be executed by a worker, of a fresh world."""
+    gone = ModelFailure(code="unavailable", message="gone", attempts=1)
+    world, agent = served.serve(), Launcher().agent(gone)
+    run: str = served.run(world.run("Launch.", agent)).id
+    served.run(served.jobs.submit(run, 3, 3))
+    return run
+
+
+@asynccontextmanager
+async def working(
+    served: ServedJobs,
+    home: Path,
+    agent: Agent,
+    times: LeaseTimes = TIMES,
+    *,
+    url: str = "",
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Let a worker of this process work."""
+    storage = RemoteStorage(ApiClient(url or served.url, served.token()), wait_s=1)
+    async with World.open(Config(home=home), storage) as world:
+
+        async def execute(run: str, _: str) -> SegmentSaid:
+            found = await world.resume(run, agent)
+            return SegmentSaid("done" if found.state.status else "parked")
+
+        task = asyncio.create_task(JobServer(storage, times).serve(execute, 2))
+        try:
+            yield task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def state_of(served: ServedJobs, run: str) -> str:
+    return served.jobs.queue.get(run).state
+
+
+def calls_of(served: ServedJobs, run: str) -> list[str]:
+    """How the calls of a run ended."""
+    return [
+        event.event.status
+        for event in served.run(_lines(served, run))
+        if getattr(event, "event", None) is not None and event.event.type == "ToolReturned"
+    ]
+
+
+async def _lines(served: ServedJobs, run: str) -> list[object]:
+    return list((await served.world.archive.history(run)).lines)
+
+
+LAUNCH = reply(call("launch", target="moon"))
+
+
+async def test_a_worker_executes_a_run_to_its_end(served: ServedJobs, tmp_path: Path) -> None:
+    """Each record is on the server before what follows from it begins."""
+    run, launcher = await submitted(served), Launcher()
+    async with working(served, tmp_path, launcher.agent(LAUNCH, say("Launched."))):
+        await eventually(lambda: launcher.begun)
+        found = served.run(served.world.get(run))
+        assert [one.status for one in found.state.calls] == [None]
+        launcher.may_end.set()
+        await eventually(lambda: state_of(served, run) == "done")
+    over = served.run(served.world.get(run))
+    assert (over.status, over.text) == ("completed", "Launched.")
+    assert served.run(served.world.archive.replay(run)).identical
+
+
+async def test_a_worker_that_is_stopped_gives_its_run_back(
+    served: ServedJobs, tmp_path: Path
+) -> None:
+    """The next one is told that its call has ended, and may have happened."""
+    run, first, second = await submitted(served), Launcher(), Launcher()
+    async with working(served, tmp_path / "1", first.agent(LAUNCH)) as task:
+        await eventually(lambda: first.begun)
+        task.cancel()
+        await asyncio.wait((task,))
+        assert first.ended == ["moon"]
+        assert served.jobs.queue.get(run).state == "queued"
+        assert served.jobs.queue.get(run).failures == 0
+    async with working(served, tmp_path / "2", second.agent(say("Perhaps."))):
+        await eventually(lambda: state_of(served, run) == "done")
+    assert (calls_of(served, run), second.begun) == (["ambiguous"], [])
+
+
+async def test_a_worker_that_has_lost_its_lease_stops_at_once(
+    served: ServedJobs, tmp_path: Path
+) -> None:
+    """It records nothing more, and what it had begun is ambiguous."""
+    run, first, second = await submitted(served), Launcher(), Launcher()
+    async with working(served, tmp_path / "1", first.agent(LAUNCH)):
+        await eventually(lambda: first.begun)
+        with served.jobs.queue._file.changing() as db:  # as if it had been silent for too long
+            db.execute("UPDATE jobs SET expires = 1, attempts = 9 WHERE run = ?", (run,))
+            served.jobs.queue._lapse(db, 2)
+            db.execute("UPDATE jobs SET due = 1 << 60 WHERE run = ?", (run,))
+        await eventually(lambda: first.ended)
+    before = served.run(served.world.get(run)).state
+    assert [one.status for one in before.calls] == [None]
+    served.jobs.wake(run)
+    async with working(served, tmp_path / "2", second.agent(say("Perhaps."))):
+        await eventually(lambda: state_of(served, run) == "done")
+    assert (calls_of(served, run), second.begun) == (["ambiguous"], [])
+
+
+async def test_a_cancelled_run_ends_a_tool_that_works_elsewhere(
+    served: ServedJobs, tmp_path: Path
+) -> None:
+    run, launcher = await submitted(served), Launcher()
+    async with working(served, tmp_path, launcher.agent(LAUNCH)):
+        await eventually(lambda: launcher.begun)
+        served.run(served.world.send(run, Cancel(reason="enough")))
+        await eventually(lambda: state_of(served, run) == "done")
+        assert launcher.ended == ["moon"]
+    assert served.run(served.world.get(run)).status == "cancelled"
+
+
+async def test_a_killed_worker_leaves_its_call_ambiguous(
+    served: ServedJobs, tmp_path: Path
+) -> None:
+    """No later one repeats it: nobody can know whether it has happened."""
+    run, effects = await submitted(served), tmp_path / "effects"
+    script = Path(__file__).with_name("http_worker.py")
+    environment = os.environ | {"ARTIFICER_API_TOKEN": served.token()}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(script), served.url, str(tmp_path / "home"), str(effects)),
+        env=environment,
+    )
+    try:
+        await eventually(lambda: effects.exists() and effects.read_text())
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGKILL)
+        await process.wait()
+    with served.jobs.queue._file.changing() as db:
+        served.jobs.queue._lapse(db, 1 << 60)
+    second = Launcher()
+    async with working(served, tmp_path / "2", second.agent(say("Perhaps."))):
+        await eventually(lambda: state_of(served, run) == "done")
+    assert (calls_of(served, run), second.begun) == (["ambiguous"], [])
+    assert effects.read_text() == "moon\n"
+
+
+class HttpLine:
+    """A line to the studio. ``is_cut`` ends what goes through it, and lets nothing begin;
+    ``swallow`` cuts it once, after the server has got a request with these bytes."""
+
+    def __init__(self, port: int) -> None:
+        self.is_cut = False
+        self.swallow = b""
+        self.swallowed = 0
+        self._target = port
+        self._open = set[socket.socket]()
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """End everything that is under way, and let nothing through."""
+        self.is_cut = True
+        for one in list(self._open):
+            _shut(one)
+
+    def close(self) -> None:
+        """Accept nothing more."""
+        self.cut()
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                if self.is_cut:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._target))
+                self._open |= {client, server}
+                for one, other, asks in ((client, server, True), (server, client, False)):
+                    work = threading.Thread(target=self._pump, args=(one, other, asks), daemon=True)
+                    work.start()
+
+    def _pump(self, one: socket.socket, other: socket.socket, asks: bool) -> None:
+        unheard = False
+        with suppress(OSError):
+            while data := one.recv(65_536):
+                if asks and self.swallow and self.swallow in data:
+                    self.swallow, unheard = b"", True
+                    self.swallowed += 1
+                if asks:
+                    other.sendall(data)
+                if unheard:
+                    one.shutdown(socket.SHUT_WR)
+                    _shut(one)
+                    break
+                if not asks:
+                    other.sendall(data)
+        _shut(one, other)
+
+
+def _shut(*sockets: socket.socket) -> None:
+    for one in sockets:
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def line(served: ServedJobs) -> Iterator[HttpLine]:
+    found = HttpLine(served.port)
+    served.hosts.add(f"127.0.0.1:{found.port}")
+    yield found
+    found.close()
+
+
+async def test_a_record_whose_answer_is_lost_is_recorded_once(
+    served: ServedJobs, tmp_path: Path, line: HttpLine
+) -> None:
+    """The worker sends it again, and learns that it was there."""
+    run, launcher = await submitted(served), Launcher()
+    line.swallow = b"ToolReturned"
+    agent, url = launcher.agent(LAUNCH, say("Launched.")), f"http://127.0.0.1:{line.port}"
+    launcher.may_end.set()
+    async with working(served, tmp_path, agent, url=url):
+        await eventually(lambda: state_of(served, run) == "done")
+    assert (line.swallowed, launcher.begun) == (1, ["moon"])
+    assert calls_of(served, run) == ["ok"]
+    assert served.run(served.world.get(run)).text == "Launched."
+
+
+async def test_a_worker_that_is_cut_off_stops_before_its_lease_ends(
+    served: ServedJobs, tmp_path: Path, line: HttpLine
+) -> None:
+    """Another one goes on, and repeats nothing."""
+    run, first, second = await submitted(served), Launcher(), Launcher()
+    times = LeaseTimes(lease_s=1, wait_s=1, beat_s=0.1)
+    url = f"http://127.0.0.1:{line.port}"
+    async with working(served, tmp_path / "1", first.agent(LAUNCH), times, url=url):
+        await eventually(lambda: first.begun)
+        line.cut()
+        await eventually(lambda: first.ended)
+        async with working(served, tmp_path / "2", second.agent(say("Perhaps."))):
+            await eventually(lambda: state_of(served, run) == "done")
+    assert (calls_of(served, run), second.begun) == (["ambiguous"], [])

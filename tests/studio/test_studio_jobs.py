@@ -1,0 +1,229 @@
+"""The runner protocol: leases, fencing tokens, endings, dead letters, and hostile workers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from worker_kit import ServedJobs
+
+from artificer.agent import Agent
+from artificer.core.signals import Cancel
+from artificer.providers.scripted import ScriptedProvider
+from artificer.values.canon import canonical, digest_of
+from artificer.values.model import ModelFailure
+from artificer.world import World, storage_of
+
+pytestmark = pytest.mark.xdist_group("http-worker")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
+    found = ServedJobs(tmp_path_factory.mktemp("tokens"))
+    yield found
+    found.close()
+
+
+class Worker:
+    """A program that only knows HTTP."""
+
+    def __init__(self, served: ServedJobs, token: str) -> None:
+        self._served, self._token = served, token
+
+    def ask(self, path: str, body: Any = None) -> tuple[int, Any]:
+        """Return the status and the answer."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._served.url}/api/v1{path}", data)
+        request.add_header("Authorization", f"Bearer {self._token}")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                text = answer.read()
+                return answer.status, json.loads(text) if path.count("/blobs/") == 0 else text
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())["error"]["code"]
+
+    def lease(self, **wanted: Any) -> dict[str, Any]:
+        """Lease a job."""
+        job: dict[str, Any] = self.ask("/jobs/lease", wanted)[1]["job"]
+        return job
+
+
+def held(job: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The lease of a job, as requests name it."""
+    return {"attempt": job["attempt"], "fence": job["fence"], **more}
+
+
+async def _open_run(world: World) -> str:
+    """A run that nobody executes: its model was not to be reached."""
+    gone = ModelFailure(code="unavailable", message="gone", attempts=1)
+    return (await world.run("Hello.", Agent(ScriptedProvider([gone])))).id
+
+
+@pytest.fixture
+def run(served: ServedJobs) -> str:
+    """A submitted run of a fresh world."""
+    world = served.serve()
+    run: str = served.run(_open_run(world))
+    served.run(served.jobs.submit(run, 3, 2))
+    return run
+
+
+@pytest.fixture
+def worker(served: ServedJobs) -> Worker:
+    return Worker(served, served.token())
+
+
+@pytest.mark.req("http-worker-leases")
+class TestLeases:
+    def test_a_job_is_leased_once_and_what_is_stale_is_refused(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        first = worker.lease(seconds=1)
+        assert (first["run"], first["attempt"], first["former"]) == (run, 1, "")
+        other = Worker(served, served.token())
+        assert other.lease() is None
+        _lapse(served, run)
+        second = other.lease()
+        assert (second["run"], second["attempt"]) == (run, 2)
+        assert second["fence"] > first["fence"]
+        assert second["former"].startswith("http-")  # it is not known to be dead
+        for what in ("heartbeat", "complete", "release"):
+            assert worker.ask(f"/jobs/{run}/{what}", held(first)) == (409, "fenced")
+            mixed = held(second, fence=first["fence"])
+            assert other.ask(f"/jobs/{run}/{what}", mixed) == (409, "fenced")
+            assert worker.ask(f"/jobs/{run}/{what}", held(second)) == (409, "fenced")
+        assert other.ask(f"/jobs/{run}/heartbeat", held(second))[0] == 200
+        assert other.ask("/jobs/nobody/heartbeat", held(second)) == (404, "not_found")
+
+    def test_a_lease_is_the_same_for_a_request_that_is_sent_twice(
+        self, run: str, worker: Worker
+    ) -> None:
+        first = worker.lease(request="r")
+        again = worker.lease(request="r")
+        assert (again["run"], again["attempt"]) == (run, first["attempt"])
+        assert worker.lease(request="s") is None
+        assert worker.lease() is None
+
+    def test_a_released_job_is_leased_at_once_and_its_worker_is_gone(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        first = worker.lease()
+        status, answer = worker.ask(f"/jobs/{run}/release", held(first))
+        assert (status, answer["state"], answer["failures"]) == (200, "queued", 0)
+        second = Worker(served, served.token()).lease()
+        assert (second["attempt"], second["former"]) == (2, "")
+
+    def test_an_ending_that_is_said_twice_counts_once(self, run: str, worker: Worker) -> None:
+        job = worker.lease()
+        assert worker.ask(f"/jobs/{run}/complete", held(job)) == (409, "conflict")  # it is open
+        parked = held(job, outcome="parked", seconds=600)
+        first = worker.ask(f"/jobs/{run}/complete", parked)
+        assert (first[0], first[1]["state"]) == (200, "parked")
+        assert worker.ask(f"/jobs/{run}/complete", parked) == first
+        assert worker.ask(f"/jobs/{run}/complete", parked | {"seconds": 5}) == (409, "fenced")
+        assert worker.lease() is None
+
+    def test_too_many_failures_make_a_dead_letter(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        job = worker.lease()
+        failed = held(job, error="no key")
+        assert worker.ask(f"/jobs/{run}/fail", failed)[1]["failures"] == 1
+        assert worker.ask(f"/jobs/{run}/fail", failed)[1]["failures"] == 1
+        assert worker.lease() is None  # it waits a while
+        served.run(_now_due(served, run))
+        worker.ask(f"/jobs/{run}/fail", held(worker.lease(), error="no key"))
+        looker = Worker(served, served.token("read", "act"))
+        dead = looker.ask("/jobs?state=dead")[1]["jobs"]
+        assert [(one["run"], one["error"]) for one in dead] == [(run, "no key")]
+        assert looker.ask(f"/jobs/{run}/requeue", {})[1]["state"] == "queued"
+        assert worker.lease()["attempt"] == 3
+
+    def test_cancel_reaches_a_worker_and_a_taken_run_is_lost(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        job = worker.lease()
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job))[1]["cancel"] is False
+        position = worker.ask("/signals")[1]["position"]
+        served.run(served.world.send(run, Cancel(reason="enough")))
+        assert worker.ask(f"/signals?position={position}&wait=20")[1]["runs"] == [run]
+        beat = worker.ask(f"/jobs/{run}/heartbeat", held(job))[1]
+        assert (beat["cancel"], beat["signals"]) == (True, 1)
+        served.run(served.world.cancel(run, "by force"))
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
+
+    def test_leases_outlive_the_server(self, served: ServedJobs, run: str, worker: Worker) -> None:
+        """The queue is a file: another process goes on with it."""
+        job = worker.lease()
+        queue = served.jobs.queue
+        assert queue.get(run).attempt == 1
+        assert queue.held(run, job["attempt"], job["fence"]).state == "leased"
+
+
+@pytest.mark.req("http-worker-hostile")
+class TestHostile:
+    def test_a_worker_touches_its_own_job_alone(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        secret = served.run(_blob(served.world, b"of another run"))
+        other: str = served.run(_open_run(served.world))
+        job = worker.lease()
+        lease, end = held(job), job["head"]
+        named = f"attempt={job['attempt']}&fence={job['fence']}"
+        path = f"/jobs/{run}"
+        assert worker.ask(f"{path}/records?{named}&of={other}") == (403, "forbidden")
+        assert worker.ask(f"{path}/records?{named}&of={run}")[1]["records"]
+        assert worker.ask(f"/jobs/{other}/records?{named}&of={other}") == (404, "not_found")
+        assert worker.ask(f"{path}/acquire", lease | {"of": other}) == (403, "forbidden")
+        assert worker.ask(f"{path}/blobs/{secret}?{named}") == (404, "not_found")
+        account = f"{path}/accounts?{named}&now=0&account="
+        assert worker.ask(f"{account}run:{other}") == (403, "forbidden")
+        assert worker.ask(f"{path}/versions?{named}&name=w") == (403, "forbidden")
+        assert worker.ask(f"/runs/{run}") == (403, "forbidden")
+
+        def append(epoch: int = job["fence"], **said: Any) -> tuple[int, Any]:
+            fact = {"run": run, "seq": end["seq"] + 1, "prev": end["hash"], **said}
+            body = canonical(fact)
+            line = {"seq": end["seq"] + 1, "hash": digest_of(body), "body": body.decode()}
+            wanted = lease | {"of": run, "epoch": epoch, "head": end, "records": [line]}
+            return worker.ask(f"{path}/records", wanted)
+
+        assert append(epoch=job["fence"] + 1) == (409, "fenced")
+        assert append(prev=digest_of(b"elsewhere")) == (422, "invalid_value")
+        assert append(run=other) == (422, "invalid_value")
+        assert append(blob=secret) == (422, "invalid_value")
+        assert append(text=f"I have read of {secret}.")[0] == 200
+        assert worker.ask(f"{path}/blobs/{secret}?{named}") == (404, "not_found")
+
+    def test_what_a_workers_blob_refers_to_is_not_its_own(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        secret = served.run(_blob(served.world, b"of another run"))
+        job = worker.lease()
+        data = base64.b64encode(json.dumps({"blob": secret}).encode()).decode()
+        digest = worker.ask(f"/jobs/{run}/blobs", held(job, data=data))[1]["digest"]
+        for _ in range(2):  # also for its next attempt
+            named = f"attempt={job['attempt']}&fence={job['fence']}"
+            assert worker.ask(f"/jobs/{run}/blobs/{digest}?{named}")[0] == 200
+            assert worker.ask(f"/jobs/{run}/blobs/{secret}?{named}") == (404, "not_found")
+            worker.ask(f"/jobs/{run}/release", held(job))
+            job = worker.lease()
+
+
+async def _blob(world: World, data: bytes) -> str:
+    return storage_of(world).blobs.put(data)
+
+
+async def _now_due(served: ServedJobs, run: str) -> None:
+    served.jobs.wake(run)
+
+
+def _lapse(served: ServedJobs, run: str) -> None:
+    """Let a lease end now."""
+    with served.jobs.queue._file.changing() as db:
+        db.execute("UPDATE jobs SET expires = 1 WHERE run = ?", (run,))
