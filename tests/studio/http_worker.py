@@ -16,7 +16,7 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.providers.scripted import ScriptedProvider, call, reply
 from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
-from artificer.world import World, storage_of
+from artificer.world import World
 
 
 async def main(url: str, home: str, effects: str) -> None:
@@ -37,7 +37,7 @@ async def main(url: str, home: str, effects: str) -> None:
             found = await world.resume(run, agent)
             return SegmentSaid("done" if found.state.status else "parked")
 
-        storage = storage_of(world).storage
+        storage = world.storage
         server = JobServer(storage, LeaseTimes(lease_s=600, wait_s=1))  # type: ignore[arg-type]
         task = asyncio.create_task(server.serve(execute, 1))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -17,7 +17,7 @@ from artificer.core.signals import Cancel
 from artificer.providers.scripted import ScriptedProvider
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ModelFailure
-from artificer.world import World, storage_of
+from artificer.world import World
 
 pytestmark = pytest.mark.xdist_group("http-worker")
 
@@ -216,7 +216,7 @@ class TestHostile:
 
 
 async def _blob(world: World, data: bytes) -> str:
-    return storage_of(world).blobs.put(data)
+    return world.storage.blobs.put(data)
 
 
 async def _now_due(served: ServedJobs, run: str) -> None:

@@ -56,7 +56,7 @@ class _ErrorAnswer(msgspec.Struct):
     error: _ErrorBody
 
 
-class Call:
+class ApiCall:
     """A request under way. ``stop`` ends it from another thread; ``tries`` counts its sendings."""
 
     def __init__(self, patience: float = PATIENCE_S) -> None:
@@ -108,7 +108,7 @@ class ApiClient:
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._threads = ThreadPoolExecutor(THREADS, "artificer-api")
         self._idle: list[tuple[float, HTTPConnection]] = []
-        self._calls = set[Call]()
+        self._calls = set[ApiCall]()
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -122,9 +122,11 @@ class ApiClient:
             connection.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, kind: type[T], *request: Any, call: Call | None = None, **more: Any) -> T:
+    async def ask(
+        self, kind: type[T], *request: Any, call: ApiCall | None = None, **more: Any
+    ) -> T:
         """Send a request in a thread: see `send`. Cancelling it ends it."""
-        call = call or Call()
+        call = call or ApiCall()
         work = partial(self.send, kind, *request, call=call, **more)
         future = asyncio.get_running_loop().run_in_executor(self._threads, work)
         try:
@@ -143,7 +145,7 @@ class ApiClient:
         query: Mapping[str, Any] | None = None,
         body: Mapping[str, Any] | None = None,
         *,
-        call: Call | None = None,
+        call: ApiCall | None = None,
         wait: float = 0,
     ) -> T:
         """Send a request until it is answered, and return the answer; bytes for a file.
@@ -151,7 +153,7 @@ class ApiClient:
         A body is a JSON object; ``repeated`` in it is set for all but the first try. ``wait`` is
         how long the server may wait. Raises the error that is answered, UnreachableError.
         """
-        call = call or Call()
+        call = call or ApiCall()
         target = self._base + "".join(f"/{quote(part, safe='')}" for part in path)
         if query:
             values = {name: value for name, value in query.items() if value is not None}
@@ -174,7 +176,7 @@ class ApiClient:
             ) from error
 
     def _tried(
-        self, call: Call, method: str, target: str, body: dict[str, Any] | None, wait: float
+        self, call: ApiCall, method: str, target: str, body: dict[str, Any] | None, wait: float
     ) -> bytes:
         pause = 0.1
         while True:
@@ -200,7 +202,7 @@ class ApiClient:
             pause = min(pause * 2, 5.0)
 
     def _once(
-        self, call: Call, method: str, target: str, body: dict[str, Any] | None, wait: float
+        self, call: ApiCall, method: str, target: str, body: dict[str, Any] | None, wait: float
     ) -> tuple[int, bytes]:
         connection = self._connection()
         data = None if body is None else msgspec.json.encode(body)

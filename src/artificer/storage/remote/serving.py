@@ -15,7 +15,7 @@ from msgspec import Struct
 from artificer.errors import ArtificerError, OperatorError
 from artificer.ports import Head
 from artificer.shielded import finished
-from artificer.storage.remote.client import Call, UnreachableError
+from artificer.storage.remote.client import ApiCall, UnreachableError
 from artificer.storage.remote.leases import HeldJob
 from artificer.storage.remote.storage import RemoteStorage
 
@@ -155,7 +155,7 @@ class JobServer:
     async def _tell(self, job: HeldJob, what: str, body: Mapping[str, object]) -> None:
         """Say how a lease ends. What the server does not hear, it learns when the lease lapses."""
         try:
-            path, call = ("jobs", job.run, what), Call(self._times.lease_s)
+            path, call = ("jobs", job.run, what), ApiCall(self._times.lease_s)
             await self._api.ask(_Any, "POST", path, None, {**job.token(), **body}, call=call)
         except OperatorError as error:
             log.warning("the lease of run %s was not ended in order: %s", job.run, error.message)
@@ -169,7 +169,7 @@ class JobServer:
             await asyncio.sleep(every)
             sent = time.monotonic()
             try:
-                path, call = ("jobs", job.run, "heartbeat"), Call(max(0.1, until - sent))
+                path, call = ("jobs", job.run, "heartbeat"), ApiCall(max(0.1, until - sent))
                 await self._api.ask(_Any, "POST", path, None, job.token(), call=call)
                 until = sent + lasts
             except OperatorError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from artificer.storage.remote.client import ApiClient, Call
+from artificer.storage.remote.client import ApiCall, ApiClient
 from artificer.storage.remote.leases import HeldJob, HeldJobs
 
 
@@ -41,7 +41,7 @@ class RemoteVersions:
         """Make a blob the version after the head; False unless its number is the next."""
         if number < 1:
             return False
-        job, call = self._job(run), Call()
+        job, call = self._job(run), ApiCall()
         body = {**job.token(), "name": name, "number": number, "digest": digest, "of": run}
         path = ("jobs", job.run, "versions")
         added = self._api.send(_Added, "POST", path, None, body, call=call).added

@@ -12,12 +12,12 @@ from msgspec import Meta, Struct
 
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName
 from artificer.studio.jobs.rows import JobRow, JobState
-from artificer.studio.jobs.service import Beat, Ending, LeasedJob
+from artificer.studio.jobs.service import Beat, JobEnding, LeasedJob
 
 MAX_WAIT = 30
 """Seconds that a request waits for a job, or for signals."""
 
-Number = Annotated[int, Meta(ge=0, le=2**53)]
+WholeNumber = Annotated[int, Meta(ge=0, le=2**53)]
 
 RequestName = Annotated[str, Meta(max_length=64)]
 
@@ -39,7 +39,7 @@ class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Up to ``limit`` jobs in a state, or in any, submitted before a time in milliseconds."""
 
     state: JobState | None = None
-    before: Number | None = None
+    before: WholeNumber | None = None
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
@@ -58,14 +58,14 @@ class LeaseBody(Struct, frozen=True, forbid_unknown_fields=True):
 class HeldBody(Struct, frozen=True, forbid_unknown_fields=True):
     """A lease: its attempt and its fencing token."""
 
-    attempt: Number
-    fence: Number
+    attempt: WholeNumber
+    fence: WholeNumber
 
 
 class BeatBody(HeldBody, frozen=True, forbid_unknown_fields=True):
     """A lease, and the last signal to its run that the worker has seen."""
 
-    signal: Number = 0
+    signal: WholeNumber = 0
 
 
 class CompleteBody(HeldBody, frozen=True, forbid_unknown_fields=True):
@@ -155,12 +155,12 @@ async def beat_job(request: ApiRequest) -> Beat:
 async def complete_job(request: ApiRequest) -> JobAnswer:
     """End an attempt well: the run is over, or waits. Saying it twice is saying it once."""
     body: CompleteBody = request.body
-    return await _ended(request, Ending(body.outcome, body.seconds, body.runs))
+    return await _ended(request, JobEnding(body.outcome, body.seconds, body.runs))
 
 
 async def fail_job(request: ApiRequest) -> JobAnswer:
     """End an attempt that went wrong. Saying it twice is saying it once."""
-    return await _ended(request, Ending(error=request.body.error[:2_000]))
+    return await _ended(request, JobEnding(error=request.body.error[:2_000]))
 
 
 async def release_job(request: ApiRequest) -> JobAnswer:
@@ -175,7 +175,7 @@ def held(request: ApiRequest) -> JobRow:
     return jobs.held(request.actor, request.named("run"), said.attempt, said.fence)
 
 
-async def _ended(request: ApiRequest, ending: Ending) -> JobAnswer:
+async def _ended(request: ApiRequest, ending: JobEnding) -> JobAnswer:
     body: HeldBody = request.body
     run, jobs = request.named("run"), request.context.jobs
     return answer(await jobs.end(request.actor, run, body.attempt, body.fence, ending))

@@ -1,4 +1,4 @@
-"""What the workers of jobs send and are answered, as JSON.
+"""The JSON that workers of jobs send and are answered.
 
 ``of`` names the run that is meant: that of the job, or one that it has started.
 """
@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from artificer.ports import Amount, Head
 from artificer.studio.api.acting import BASE64, MAX_BASE64
 from artificer.studio.api.declared import DigestText, ShortName
-from artificer.studio.api.jobs import MAX_WAIT, HeldBody, Number, RequestName
+from artificer.studio.api.jobs import MAX_WAIT, HeldBody, RequestName, WholeNumber
 
 MAX_RECORDS = 1_000
 """Records of one append, or of one answer."""
@@ -35,14 +35,14 @@ Base64Text = Annotated[str, Meta(pattern=BASE64, max_length=MAX_BASE64)]
 class PlaceBody(Struct, frozen=True, forbid_unknown_fields=True):
     """Where a run ends: the number and the hash of its last record."""
 
-    seq: Number = 0
+    seq: WholeNumber = 0
     hash: HashText = ""
 
 
 class RecordBody(Struct, frozen=True, forbid_unknown_fields=True):
     """A record: its place, its hash, and its canonical JSON as a text."""
 
-    seq: Number
+    seq: WholeNumber
     hash: DigestText
     body: Annotated[str, Meta(max_length=MAX_RECORD)]
 
@@ -50,19 +50,19 @@ class RecordBody(Struct, frozen=True, forbid_unknown_fields=True):
 class AmountBody(Struct, frozen=True, forbid_unknown_fields=True):
     """Tokens and micro-dollars."""
 
-    tokens: Number = 0
-    micros: Number = 0
+    tokens: WholeNumber = 0
+    micros: WholeNumber = 0
 
 
 class LimitBody(Struct, frozen=True, forbid_unknown_fields=True):
     """The limit of an account as the worker knows it; this world's own counts too."""
 
-    tokens: Number | None = None
-    micros: Number | None = None
+    tokens: WholeNumber | None = None
+    micros: WholeNumber | None = None
 
 
 class SettlementBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a request has cost."""
+    """The cost of a request."""
 
     account: RunName
     number: Ticket
@@ -70,14 +70,14 @@ class SettlementBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReservationBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a request may cost, until a time."""
+    """The cost that a request may have, until a time."""
 
     account: RunName
     number: Ticket
     need: AmountBody
     limit: LimitBody
-    at: Number
-    until: Number
+    at: WholeNumber
+    until: WholeNumber
 
 
 class SpendingBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +98,7 @@ class GiveUpBody(HeldBody, frozen=True, forbid_unknown_fields=True):
     """A run of the job that the worker has acquired at an epoch."""
 
     of: RunName
-    epoch: Number
+    epoch: WholeNumber
 
 
 class AppendBody(HeldBody, frozen=True, forbid_unknown_fields=True):
@@ -108,7 +108,7 @@ class AppendBody(HeldBody, frozen=True, forbid_unknown_fields=True):
     """
 
     of: RunName
-    epoch: Number
+    epoch: WholeNumber
     head: PlaceBody
     records: Annotated[tuple[RecordBody, ...], Meta(max_length=MAX_RECORDS)]
     blobs: Annotated[tuple[Base64Text, ...], Meta(max_length=MAX_RECORDS)] = ()
@@ -141,7 +141,7 @@ class VersionBody(HeldBody, frozen=True, forbid_unknown_fields=True):
     """The next version of a workspace; with ``of``, of that run's draft."""
 
     name: RunName
-    number: Number
+    number: WholeNumber
     digest: DigestText
     of: ShortName = ""
 
@@ -149,15 +149,15 @@ class VersionBody(HeldBody, frozen=True, forbid_unknown_fields=True):
 class HeldQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """A lease: its attempt and its fencing token."""
 
-    attempt: Number
-    fence: Number
+    attempt: WholeNumber
+    fence: WholeNumber
 
 
 class RecordsQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
     """Records of a run after a number."""
 
     of: RunName
-    after: Number = 0
+    after: WholeNumber = 0
     limit: Annotated[int, Meta(ge=1, le=MAX_RECORDS)] = MAX_RECORDS
 
 
@@ -165,21 +165,21 @@ class SignalsQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
     """Signals to a run after a number."""
 
     of: RunName
-    after: Number = 0
+    after: WholeNumber = 0
 
 
 class AccountQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
     """An account, at a time in milliseconds."""
 
     account: RunName
-    now: Number
+    now: WholeNumber
 
 
 class VersionQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
     """A version of a workspace, its newest without a number; with ``of``, of a run's draft."""
 
     name: RunName
-    number: Number | None = None
+    number: WholeNumber | None = None
     of: ShortName = ""
 
 
@@ -192,7 +192,7 @@ class WorkspacesQuery(HeldQuery, frozen=True, forbid_unknown_fields=True):
 class SinceQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """Signals after a position; without one, only the position is answered."""
 
-    position: Number | None = None
+    position: WholeNumber | None = None
     wait: Annotated[int, Meta(ge=0, le=MAX_WAIT)] = 0
 
 
@@ -251,7 +251,7 @@ class SinceAnswer(Struct, frozen=True):
 
 
 class SpentAnswer(Struct, frozen=True):
-    """What an account has spent, and what is reserved from it."""
+    """The amounts that an account has spent, and that are reserved from it."""
 
     settled: Amount
     reserved: Amount

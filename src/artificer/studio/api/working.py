@@ -1,4 +1,4 @@
-"""What the worker of a job reads and writes, before it acts: records, blobs, signals, budgets."""
+"""The worker of a job reads and writes, before it acts: records, blobs, signals, budgets."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from threading import RLock
 
 from artificer.errors import InvalidValueError, NotFoundError
 from artificer.ports import BlobStore, Journal
-from artificer.studio.jobs.grants import Grants
+from artificer.studio.jobs.grants import LeaseGrants
 from artificer.values.canon import digest_of
 
 PAGE = 1_000
@@ -30,7 +30,7 @@ def references(data: bytes) -> set[str]:
 class JobBlobs:
     """The blobs of one job, as one lease sees them."""
 
-    def __init__(self, job: str, blobs: BlobStore, grants: Grants) -> None:
+    def __init__(self, job: str, blobs: BlobStore, grants: LeaseGrants) -> None:
         self._job, self._blobs, self._grants = job, blobs, grants
         kept = grants.kept_blobs(job)
         self._known = {digest for digest, is_own in kept.items() if is_own}

@@ -1,16 +1,16 @@
-"""What leases were given: the epochs at which they may append to runs, and blobs."""
+"""Grants to leases: the epochs at which they may append to runs, and the blobs they have put."""
 
 from __future__ import annotations
 
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.rows import JobRow
 
-GIVEN_UP = 0
+RELEASED = 0
 """The epoch of a run that its worker has released."""
 
 
-class Grants:
-    """What the workers of jobs may write, and have put."""
+class LeaseGrants:
+    """The grants of the workers of jobs."""
 
     def __init__(self, file: JobFile) -> None:
         self._file = file

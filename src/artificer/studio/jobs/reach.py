@@ -1,4 +1,4 @@
-"""What the worker of a job may touch: its run and the runs that this one has started."""
+"""The reach of a job's worker: its run and the runs that this one has started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the worker of a job reads and writes: records, blobs, signals, budgets, versions.
+"""The worker of a job reads and writes: records, blobs, signals, budgets, versions.
 
 Everything is checked as if it came from a stranger: the lease, the run, the epoch, the chain, the
 blobs that are named, the amounts.
@@ -23,7 +23,7 @@ from artificer.errors import (
 from artificer.ports import Head, Record, Reservation, Spending, SpendingLimit, Spent
 from artificer.runtime.load import first_spec
 from artificer.studio.jobs.blobs import JobBlobs, references
-from artificer.studio.jobs.grants import GIVEN_UP
+from artificer.studio.jobs.grants import RELEASED
 from artificer.studio.jobs.rows import JobRow
 from artificer.studio.jobs.service import Jobs
 
@@ -87,7 +87,7 @@ class JobRecords:
         """Release a run that the lease has acquired. Raises ForbiddenError, Fenced."""
         self._fence(row, run, epoch)
         await self._storage.journal.release(run, epoch)
-        self._jobs.grants.grant(row, run, GIVEN_UP)
+        self._jobs.grants.grant(row, run, RELEASED)
 
     async def blobs(self, row: JobRow) -> JobBlobs:
         """Return the blobs of a lease."""
@@ -201,7 +201,7 @@ class JobRecords:
     def _fence(self, row: JobRow, run: str, epoch: int) -> None:
         """Refuse an epoch that the lease was not given: a worker could guess that of another."""
         self.own(row, run)
-        if epoch == GIVEN_UP or self._jobs.grants.epoch(row, run) != epoch:
+        if epoch == RELEASED or self._jobs.grants.epoch(row, run) != epoch:
             raise Fenced(f"The lease does not hold run {run[:200]!r} at epoch {epoch}.")
 
     def _own_account(self, row: JobRow, account: str) -> None:

@@ -24,7 +24,7 @@ from artificer.ports import Claim, Head, Lease
 from artificer.ports.run_index import above
 from artificer.runtime.listing import exists
 from artificer.studio.access import Actor
-from artificer.studio.jobs.grants import GIVEN_UP, Grants
+from artificer.studio.jobs.grants import RELEASED, LeaseGrants
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.owner import AdmittedRun, LeaseOwner
 from artificer.studio.jobs.queue import NAME, JobQueue, lost
@@ -42,7 +42,7 @@ DEFER_MS = 5_000
 MAX_WAITS = 50
 """Limit on the requests of one sender that wait at a time."""
 
-Outcome = Literal["done", "parked", "children"]
+JobOutcome = Literal["done", "parked", "children"]
 """How a worker leaves a run: over, waiting, or waiting for runs that it has started."""
 
 
@@ -70,10 +70,10 @@ class Beat(Struct, frozen=True):
     cancel: bool
 
 
-class Ending(Struct, frozen=True):
+class JobEnding(Struct, frozen=True):
     """How an attempt ends: the same one may be said twice."""
 
-    outcome: Outcome = "done"
+    outcome: JobOutcome = "done"
     seconds: float | None = None
     runs: tuple[str, ...] = ()
     error: str | None = None
@@ -89,7 +89,7 @@ class Jobs:
         folder = world.config.project_folder if self.storage.locks is not None else None
         self._file = JobFile(folder / NAME if folder else None)
         self.queue = JobQueue(self._file, world.clock.now)
-        self.grants = Grants(self._file)
+        self.grants = LeaseGrants(self._file)
         self._changed = asyncio.Event()
         self._waits: Counter[str] = Counter()
 
@@ -190,7 +190,9 @@ class Jobs:
         is_cancelled = any(signal is not None and signal.type == "cancel" for signal in found)
         return Beat(self.queue.renew(row), last, is_cancelled)
 
-    async def end(self, actor: Actor, run: str, attempt: int, fence: int, ending: Ending) -> JobRow:
+    async def end(
+        self, actor: Actor, run: str, attempt: int, fence: int, ending: JobEnding
+    ) -> JobRow:
         """End an attempt: well, or with an error. The same ending again changes nothing.
 
         Raises NotFoundError; Fenced for another attempt, or another ending; ConflictError for a
@@ -218,10 +220,10 @@ class Jobs:
     async def give_up(self, row: JobRow) -> None:
         """Release the runs of a lease in the journal."""
         for run, attempt, epoch in self.grants.grants(row.run):
-            if attempt == row.attempt and epoch != GIVEN_UP:
+            if attempt == row.attempt and epoch != RELEASED:
                 await self.storage.journal.release(run, epoch)
 
-    async def _following(self, row: JobRow, ending: Ending) -> tuple[str, int]:
+    async def _following(self, row: JobRow, ending: JobEnding) -> tuple[str, int]:
         """Return a job's next state, and in how many milliseconds it is due."""
         if ending.error is not None:
             return "queued", 0
@@ -238,7 +240,7 @@ class Jobs:
             return "done", 0
         return "parked", max(1, int((ending.seconds or 0) * 1000)) if ending.seconds else 0
 
-    async def _tell_family(self, row: JobRow, ending: Ending) -> None:
+    async def _tell_family(self, row: JobRow, ending: JobEnding) -> None:
         """Queue the runs that a job waits for, and the job that waits for this one."""
         if ending.outcome == "children" and ending.error is None:
             runs = [run for run in ending.runs if self.reach.has_run(row.run, run)]
@@ -268,8 +270,8 @@ class Jobs:
         with suppress(OwnedError):
             await self.storage.journal.acquire(row.run, Claim("", None, look))
         named = (former[-1] or "?").split(" ")[0] if former[-1] != "" else ""
-        is_given_up = self.grants.epoch(row, row.run) == GIVEN_UP
-        if named != ("" if is_given_up else row.owner):
+        is_released = self.grants.epoch(row, row.run) == RELEASED
+        if named != ("" if is_released else row.owner):
             raise Fenced(f"Run {row.run} was taken over.", hint="Stop working on it.")
 
     async def since(
