@@ -20,6 +20,7 @@ from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.core.signals import Cancel
+from artificer.dispatch.over_http import HttpWorker
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
@@ -110,6 +111,10 @@ def state_of(served: ServedJobs, run: str) -> str:
     return served.jobs.queue.get(run).state
 
 
+def standings(served: ServedJobs) -> list[tuple[str, str]]:
+    return [(row.run, row.state) for row in served.jobs.queue.page(None, None, 10)]
+
+
 def calls_of(served: ServedJobs, run: str) -> list[str]:
     """How the calls of a run ended."""
     return [
@@ -138,6 +143,21 @@ async def test_a_worker_executes_a_run_to_its_end(served: ServedJobs, tmp_path: 
     over = served.run(served.world.get(run))
     assert (over.status, over.text) == ("completed", "Launched.")
     assert served.run(served.world.archive.replay(run)).identical
+
+
+async def test_a_submitted_run_is_a_job_by_itself(served: ServedJobs, tmp_path: Path) -> None:
+    """The studio finds it in the journal, when workers ask for jobs."""
+    world, launcher = served.serve(), Launcher()
+    launcher.may_end.set()
+    agent = launcher.agent(LAUNCH, say("Launched."))
+    run: str = served.run(world.submit("Launch.", agent, name="it:agent"))
+    storage = RemoteStorage(ApiClient(served.url, served.token()), wait_s=1)
+    async with World.open(Config(home=tmp_path), storage) as behind:
+        task = asyncio.create_task(HttpWorker(behind, {"it:agent": agent}, TIMES).run(2, 0))
+        await eventually(lambda: (run, "done") in standings(served))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert served.run(world.get(run)).text == "Launched."
 
 
 async def test_a_worker_that_is_stopped_gives_its_run_back(

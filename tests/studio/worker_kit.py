@@ -74,6 +74,7 @@ class ServedJobs:
         return self.run(self._serve(reach))
 
     async def _serve(self, reach: FamilyReach | None) -> World:
+        await self._forget()
         self.world = World.in_memory(SETTINGS)
         access = Access("Ada", tokens=self.tokens)
         self._app = studio(self.world, access, self.hosts)
@@ -86,8 +87,13 @@ class ServedJobs:
         """Run a coroutine in the server's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
+    async def _forget(self) -> None:
+        if self._app is not None:
+            await self.jobs.aclose()
+
     def close(self) -> None:
         """Stop the server."""
+        self.run(self._forget())
         self._server.should_exit = True
         self._thread.join()
         self._loop.close()

@@ -62,7 +62,7 @@ def studio(
             await context.broadcasts.aclose()
             await context.executions.aclose()
             await context.offers.aclose()
-            jobs.close()
+            await jobs.aclose()
 
     app = Starlette(
         routes=[

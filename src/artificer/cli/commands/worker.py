@@ -26,6 +26,7 @@ class ServeOptions(ExecutionOptions):
       artificer worker
       artificer worker --slots 32 --agent triage:agent
       artificer worker --until-idle
+      artificer worker --api https://studio.example.org
       artificer worker --world "postgresql://db/artificer" --dispatcher temporal
     """
 
@@ -47,6 +48,10 @@ class ServeOptions(ExecutionOptions):
     health: str | None = option(
         metavar="HOST:PORT",
         help="Answer /healthz, /readyz and /metrics there. Without a host: this machine only.",
+    )
+    api: str | None = option(
+        metavar="URL",
+        help="Lease runs from the studio at this address, with the token in ARTIFICER_API_TOKEN.",
     )
     until_idle: bool = option(is_flag=True, help="Stop when no submitted run can go on by itself.")
     grace: float | None = option(

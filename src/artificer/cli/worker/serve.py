@@ -14,8 +14,12 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.worker.log import start_log
 from artificer.cli.worker.measured import health_served
+from artificer.config import Config
+from artificer.dispatch.agents import Agents
 from artificer.dispatch.kinds import open_dispatcher
+from artificer.dispatch.over_http import HttpWorker
 from artificer.dispatch.worker import Worker, WorkerOptions
+from artificer.errors import ConfigError
 from artificer.world import World
 
 log = logging.getLogger("artificer.worker")
@@ -27,12 +31,14 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
     config = configuration(settings, options)
     shared = config.worker
     config = config.replace(
-        storage=options.world or config.storage,
+        storage=options.api or options.world or config.storage,
         worker=shared.replace(dispatcher=options.dispatcher or shared.dispatcher),
     )
     places = dict.fromkeys([*shared.agents, *config.studio.agents, *options.agents])
     agents = {place: load_agent(place) for place in places}
     start_log()
+    if options.api:
+        return await _serve_api(config, options, agents)
     async with (
         World.open(config) as world,
         aclosing(await open_dispatcher(config)) as dispatcher,
@@ -52,4 +58,25 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()
+    return Exit.OK
+
+
+async def _serve_api(config: Config, options: ServeOptions, agents: Agents) -> Exit:
+    """Work for a studio over HTTP. Raises ConfigError, AccessError, OperatorError."""
+    if options.world or options.dispatcher or options.until_idle or options.health:
+        raise ConfigError(
+            "--api cannot be combined with --world, --dispatcher, --until-idle or --health.",
+            hint="The studio knows the world, hands out its runs, and answers probes.",
+        )
+    slots = options.slots or config.worker.slots
+    grace = config.worker.grace_seconds if options.grace is None else options.grace
+    async with World.open(config) as world:
+        worker = HttpWorker(world, agents)
+        log.info("ready", extra={"slots": slots, "dispatcher": "http"})
+        with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
+            await worker.run(slots, grace)
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+        log.info("stopped")
     return Exit.OK

@@ -71,7 +71,7 @@ class ApiCall:
         with self._lock:
             self._connection = connection
             if self.stopped.is_set():
-                raise UnreachableError("The request was given up.")
+                raise UnreachableError("The request was stopped.")
 
     def drop(self) -> None:
         """Forget the connection."""

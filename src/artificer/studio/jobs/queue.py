@@ -51,6 +51,14 @@ class JobQueue:
             self._put(db, row)
             return row
 
+    def add(self, run: str, priority: int) -> bool:
+        """Queue a run that is no job yet; return whether it was none. Raises OperatorError."""
+        with self._file.changing() as db:
+            if self._find(db, run) is not None:
+                return False
+        self.submit(run, priority)
+        return True
+
     def wake(self, run: str) -> bool:
         """Queue a job that is parked or over again; return whether a worker will drive the run."""
         if self._file.is_new:

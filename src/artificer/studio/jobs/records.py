@@ -199,7 +199,7 @@ class JobRecords:
             raise ForbiddenError(f"Run {run[:200]!r} is not of the job {row.run}.")
 
     def _fence(self, row: JobRow, run: str, epoch: int) -> None:
-        """Refuse an epoch that the lease was not given: a worker could guess that of another."""
+        """Refuse an epoch that the lease does not have: a worker could guess that of another."""
         self.own(row, run)
         if epoch == RELEASED or self._jobs.grants.epoch(row, run) != epoch:
             raise Fenced(f"The lease does not hold run {run[:200]!r} at epoch {epoch}.")

@@ -30,6 +30,7 @@ from artificer.studio.jobs.owner import AdmittedRun, LeaseOwner
 from artificer.studio.jobs.queue import NAME, JobQueue, lost
 from artificer.studio.jobs.reach import FAMILY, FamilyReach
 from artificer.studio.jobs.rows import JobRow
+from artificer.studio.jobs.sweeping import Sweeping
 from artificer.values.canon import digest_of
 from artificer.world import World, storage_of
 
@@ -91,10 +92,12 @@ class Jobs:
         self.queue = JobQueue(self._file, world.clock.now)
         self.grants = LeaseGrants(self._file)
         self._changed = asyncio.Event()
+        self.sweeping = Sweeping(world, self.queue, self._changed.set)
         self._waits: Counter[str] = Counter()
 
-    def close(self) -> None:
-        """Close the file."""
+    async def aclose(self) -> None:
+        """Stop looking for jobs, and close the file."""
+        await self.sweeping.aclose()
         self._file.close()
 
     async def submit(self, run: str, priority: int, attempts: int) -> JobRow:
@@ -133,6 +136,7 @@ class Jobs:
         gone: Callable[[], Awaitable[bool]],
     ) -> LeasedJob | None:
         """Lease the next job, and wait for one; None when none comes, or nobody waits any more."""
+        self.sweeping.begin()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait
         while True:
