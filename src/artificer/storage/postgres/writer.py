@@ -18,7 +18,7 @@ from msgspec import Struct
 from psycopg import Connection
 
 from artificer.errors import ArtificerError, AuthorError
-from artificer.storage.postgres.chaining import catch_up
+from artificer.storage.postgres.chaining import catch_up, end_of, waiting
 from artificer.storage.postgres.connection import (
     PATIENCE_SECONDS,
     Database,
@@ -63,6 +63,7 @@ class PostgresWriter:
         self._flushing: asyncio.Task[None] | None = None
         self._chaining: asyncio.TimerHandle | None = None
         self._closed = False
+        self._has_written = False
 
     def perform(self, work: Callable[[PostgresTransaction], T]) -> asyncio.Future[T]:
         """Perform the work in a transaction; its result is there once that is durable.
@@ -103,6 +104,7 @@ class PostgresWriter:
                 else:
                     job.future.set_result(outcome)
         self._flushing = None
+        self._has_written = True
         if self._chaining is None and not self._closed:
             self._chaining = loop.call_later(CHAIN_SECONDS, self._chain)
 
@@ -117,7 +119,9 @@ class PostgresWriter:
             await self._flushing
         if self._chaining is not None:
             self._chaining.cancel()
-            self._chain()
+        if self._has_written:  # nobody else may come who does it, and readers cannot
+            self._has_written = False
+            self._thread.submit(self._line.chain_all)
         await asyncio.to_thread(self._thread.shutdown)
         self._line.close()
 
@@ -191,6 +195,16 @@ class WritingLine:
         """Move the world's chain on, if the database is there: somebody else may do it."""
         with suppress(psycopg.Error, ArtificerError):
             catch_up(self._connected())
+
+    def chain_all(self) -> None:
+        """Move the world's chain on to its end, unless others hold it up for too long."""
+        give_up = time.monotonic() + CHAIN_SECONDS
+        with suppress(psycopg.Error, ArtificerError):
+            db = self._connected()
+            catch_up(db)
+            while waiting(db, end_of(db), limit=1) and time.monotonic() < give_up:
+                time.sleep(FIRST_PAUSE)
+                catch_up(db)
 
     def close(self) -> None:
         """Close the connection."""
