@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from artificer.studio.agents import NO_AGENTS
 from test_studio_decisions import ASKS, pay, waiting
 
 from artificer.agent import Agent
 from artificer.core.signals import AnswerCall
+from artificer.dispatch.agents import NO_AGENTS
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.studio.executions import Executions
 from artificer.world import World
