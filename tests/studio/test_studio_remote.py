@@ -23,6 +23,7 @@ DECIDED_ELSEWHERE = (
     "test_of_many_claims_on_one_head_one_is_met",
     "test_a_stale_owner_releases_nothing",
     "test_a_person_can_put_an_account_right",
+    "test_held_runs_are_listed_by_their_holders",
 )
 """The server looks at the former owners of a run itself, and lets no worker correct a budget."""
 
