@@ -8,7 +8,6 @@ import functools
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -389,11 +388,14 @@ class TestTimeout:
     @pytest.mark.parametrize("how", ["loop", "sleep", "stubborn"])
     async def test_a_process_ends_at_its_timeout(self, how: str, tmp_path: Path) -> None:
         file = tmp_path / "pid"
-        started = time.monotonic()
-        receipt = await perform(functions.hang, how=how, path=str(file))
-        assert receipt.status == "timeout"
-        assert "within 3 s" in receipt.content
-        assert time.monotonic() - started < 30
+        for _ in range(10):
+            receipt = await perform(functions.hang, how=how, path=str(file))
+            assert receipt.status == "timeout"
+            assert "within 3 s" in receipt.content
+            if (
+                file.exists() and file.read_text()
+            ):  # on a busy machine it may be ended before it has begun
+                break
         with pytest.raises(ProcessLookupError):
             os.kill(int(file.read_text()), 0)
 
