@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from studio_kit import Studio, http_client
 
-from artificer.config import Config
 from artificer.render.stylesheet import stylesheet, tokens
 from artificer.studio.access import Access
 from artificer.studio.app import studio
 from artificer.studio.indented import LONGEST, indented
 from artificer.studio.words import coded, day, stamp
+from artificer.world import World
 
 STATIC = resources.files("artificer.studio") / "static"
 SHEETS = {
@@ -73,28 +73,27 @@ async def test_the_page_of_somebody_unknown_leads_nowhere(served: Studio) -> Non
         assert (await stranger.get("/api/v1/runs")).json()["error"]["code"]
 
 
-class Idle:
-    """A world's parts, of which nothing executes runs."""
-
-    def watch(self, _: object) -> None:
-        """There is nothing to watch."""
-
-
 class Broken:
-    """A world with a bug."""
+    """A world with a bug: it does what another one does, but for its archive."""
 
-    config = Config()
-    _resources = Idle()
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "archive":
+            raise AttributeError("Broken has no archive")
+        return getattr(self._world, name)
 
 
 @pytest.mark.req("studio-problems")
 async def test_a_bug_is_a_page_without_its_text() -> None:
-    world: Any = Broken()
     access = Access("Ada")
-    app = httpx.ASGITransport(studio(world, access, ["here"]), raise_app_exceptions=False)
-    async with http_client("http://here", transport=app) as client:
-        await client.get("/", params={"key": access.key})
-        answer = await client.get("/")
+    async with World.in_memory() as whole:
+        world: Any = Broken(whole)
+        app = httpx.ASGITransport(studio(world, access, ["here"]), raise_app_exceptions=False)
+        async with http_client("http://here", transport=app) as client:
+            await client.get("/", params={"key": access.key})
+            answer = await client.get("/")
     assert answer.status_code == 500 and "Something is wrong" in answer.text
     assert "Broken" not in answer.text and "archive" not in answer.text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
