@@ -392,9 +392,8 @@ class TestTimeout:
             receipt = await perform(functions.hang, how=how, path=str(file))
             assert receipt.status == "timeout"
             assert "within 3 s" in receipt.content
-            if (
-                file.exists() and file.read_text()
-            ):  # on a busy machine it may be ended before it has begun
+            # On a busy machine it may be ended before it has begun.
+            if file.exists() and file.read_text():
                 break
         with pytest.raises(ProcessLookupError):
             os.kill(int(file.read_text()), 0)
