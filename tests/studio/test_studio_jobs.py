@@ -7,6 +7,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -157,12 +158,20 @@ class TestLeases:
         served.run(served.world.cancel(run, "by force"))
         assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
 
-    def test_leases_outlive_the_server(self, served: ServedJobs, run: str, worker: Worker) -> None:
-        """The queue is a file: another process goes on with it."""
+    def test_leases_outlive_the_server(
+        self, served: ServedJobs, worker: Worker, tmp_path: Path
+    ) -> None:
+        """The queue is a file, which the next server goes on with."""
+        run = served.run(_open_run(served.serve(home=tmp_path)))
+        served.run(served.jobs.submit(run, 3, 2))
         job = worker.lease()
-        queue = served.jobs.queue
-        assert queue.get(run).attempt == 1
-        assert queue.held(run, job["attempt"], job["fence"]).state == "leased"
+        served.serve(home=tmp_path)
+        assert worker.lease() is None, "it is leased"
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job))[0] == 200
+        assert worker.ask(f"/jobs/{run}/fail", held(job, error="no tool"))[0] == 200
+        served.serve(home=tmp_path)
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
+        assert served.jobs.queue.get(run).attempt == 1
 
 
 @pytest.mark.req("http-worker-hostile")

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from concurrent.futures import Future
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class ServedJobs:
         self.jobs: Jobs
         self.world: World
         self._app: Any = None
+        self._open = AsyncExitStack()
         self._loop = asyncio.new_event_loop()
         self._started: Future[None] = Future()
         listening = socket.create_server(("127.0.0.1", 0))
@@ -69,13 +71,16 @@ class ServedJobs:
         """Make a token."""
         return self.tokens.new("worker", scopes or ("work",), 1)[1]
 
-    def serve(self, reach: FamilyReach | None = None) -> World:
-        """Serve a fresh world from now on."""
-        return self.run(self._serve(reach))
+    def serve(self, reach: FamilyReach | None = None, home: Path | None = None) -> World:
+        """Serve a fresh world from now on, or again the one in the folder ``home``."""
+        return self.run(self._serve(reach, home))
 
-    async def _serve(self, reach: FamilyReach | None) -> World:
+    async def _serve(self, reach: FamilyReach | None, home: Path | None) -> World:
         await self._forget()
         self.world = World.in_memory(SETTINGS)
+        if home is not None:
+            kept = World.open(SETTINGS.replace(home=home, project="kept"))
+            self.world = await self._open.enter_async_context(kept)
         access = Access("Ada", tokens=self.tokens)
         self._app = studio(self.world, access, self.hosts)
         self.jobs = self._app.state.studio.jobs
@@ -90,6 +95,7 @@ class ServedJobs:
     async def _forget(self) -> None:
         if self._app is not None:
             await self.jobs.aclose()
+        await self._open.aclose()
 
     def close(self) -> None:
         """Stop the server."""
