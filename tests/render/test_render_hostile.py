@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -42,6 +43,8 @@ MADE = {"nav", "math", "mrow", "mi", "mn", "mo", "msup", "mtext"}
 LISTS = {"ul", "ol", "li", "dl", "dt", "dd", "label", "input", "img", "s"}
 TABLE = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
 DRAWN = {"svg", "title", "desc", "g", "path", "line", "rect", "text", "tspan"}
+TURNED = "\u27e8U+202E\u27e9"
+
 TAGS = (
     MADE | {"html", "head", "meta", "style", "body", "main"} | PROSE | PARTS | LISTS | TABLE | DRAWN
 )
@@ -88,9 +91,37 @@ def assert_inert(page: Element) -> None:
 def test_hostile_text_in_every_field_is_shown_and_stays_inert(text: str) -> None:
     page = parse(to_html(report("Words.", calls(text), title=text)))
     assert_inert(page)
-    shown = "".join(text.replace("\x0b", "\ufffd").split())
+    shown = "".join(text.replace("\x0b", "\ufffd").replace("\u202e", TURNED).split())
     for place in (page.one(id="list-l"), page.one(id="table-t"), page.one(id="checklist-k")):
         assert shown in "".join(place.text.split())
+
+
+@pytest.mark.req("render-overrides")
+def test_nothing_reverses_letters_and_what_is_downloaded_stays_as_it_is() -> None:
+    text = "Pay 001\u202e to \u202dBob"
+    code = "if x: \u2066return\u2069  # \u202e"
+    made = report(
+        f"{text}, `{text}`.\n\n```python\n{code}\n```\n\n```\n{code}\n```",
+        [*calls(text), ("create_file", {"name": "g.txt", "content": code})],
+        title=text,
+    )
+    markup = to_html(made)
+    assert not set("\u202d\u202e") & set(markup + to_markdown(made)[:200])
+    page = parse(markup)
+    assert_inert(page)
+    assert page.one("head").one("title").text == f"Pay 001{TURNED} to \u27e8U+202D\u27e9Bob"
+    seen = code.replace("\u202e", TURNED)
+    seen = seen.replace("\u2066", "\u27e8U+2066\u27e9").replace("\u2069", "\u27e8U+2069\u27e9")
+    assert [pre.text.strip() for pre in page.all("pre")].count(seen) == 3
+    saved = b64encode(code.encode()).decode()
+    (link,) = [a for a in page.all("a") if a.attributes.get("download") == "g.txt"]
+    assert link.attributes["href"].endswith(saved)
+
+
+@pytest.mark.req("render-overrides")
+def test_languages_from_right_to_left_keep_their_marks() -> None:
+    text = "\u2067\u05e9\u05dc\u05d5\u05dd\u2069 \u202b\u05e9\u202c\u200f!"
+    assert text in parse(to_html(report(text, [], title=text))).one("main").text
 
 
 @pytest.mark.req("render-hostile")

@@ -13,7 +13,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from artificer.render.template import filled
-from artificer.render.text import clean
+from artificer.render.text import in_order
 
 _LONGEST = 20_000
 """Longest code with colours, in characters."""
@@ -81,7 +81,7 @@ _ATTRIBUTES = frozenset(
 
 def code_html(content: str, language: str) -> Markup:
     """Return a block of code that a keyboard can scroll, coloured if its language is known."""
-    coloured = None
+    content, coloured = in_order(content), None
     if language and len(content) <= _LONGEST and not _UNUSUAL.search(content):
         try:
             lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
@@ -90,7 +90,7 @@ def code_html(content: str, language: str) -> Markup:
         if lexer:
             form = HtmlFormatter(nowrap=True, classprefix="c-")
             ending = "" if content.endswith(("\n", "\r")) else "\n"
-            marked = f"\ufeff{clean(content)}"  # a lexer drops one such mark: not the code's own
+            marked = f"\ufeff{content}"  # a lexer drops one such mark: not the code's own
             coloured = Markup(highlight(marked, lexer, form).removesuffix(ending))
     return filled("code", content=content if coloured is None else coloured)
 

@@ -26,7 +26,7 @@ from artificer.render.language import Language
 from artificer.render.report import ArtifactName
 from artificer.render.tables import csv_file, table_grid, table_view
 from artificer.render.template import filled, macro
-from artificer.render.text import clean, one_line
+from artificer.render.text import clean, in_order, one_line
 from artificer.values.text import clip
 
 _WIDE, _FULL = 5, 8
@@ -140,7 +140,7 @@ def _file(file: TextFile, name: ArtifactName, ui: Language) -> Markup:
         size=human_size(file.content, ui),
         media_type="text/markdown" if file.name.lower().endswith(".md") else "text/plain",
         data=base64.b64encode(clean(file.content).encode()).decode(),
-        content=file.content,
+        content=in_order(file.content),
     )
 
 

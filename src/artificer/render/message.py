@@ -10,7 +10,7 @@ from artificer.render.language import Language
 from artificer.render.narrative import Citation, Marks, read
 from artificer.render.prose import passage_html
 from artificer.render.template import filled
-from artificer.render.text import clean, escape_markdown
+from artificer.render.text import escape_markdown, straight
 
 
 def message_html(message: str, inline: Callable[[Citation], Markup], ui: Language) -> Markup:
@@ -28,7 +28,7 @@ def message_markdown(message: str, inline: Callable[[Citation], str]) -> Iterato
     """Yield the message as a block quote of plain text, if there is a message."""
     if not message.strip():
         return
-    marks = Marks(clean(message.strip()))
+    marks = Marks(straight(message.strip()))
     lines = (escape_markdown(line) for line in marks.text.splitlines())
     quoted = "\n".join(f"> {line}".rstrip() for line in lines)
     yield marks.pattern.sub(lambda m: inline(marks.citations[int(m[1])]), quoted)

@@ -25,7 +25,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from artificer.artifacts import placeholder
 from artificer.artifacts.ref import MadeKind
 from artificer.render.notes import Definition, boxed, lifted
-from artificer.render.text import clean
+from artificer.render.text import straight
 
 _LINE_END = re.compile(r"\r\n?")
 
@@ -217,7 +217,7 @@ def read(narrative: str, *, notes: bool = True) -> tuple[Passage, ...]:
 
     Without ``notes``, nothing is a footnote.
     """
-    marks = Marks(_LINE_END.sub("\n", clean(narrative)))
+    marks = Marks(_LINE_END.sub("\n", straight(narrative)))
     lines = [line + "\n" for line in marks.text.removesuffix("\n").split("\n")]
     passages: list[Passage] = []
     position = 0

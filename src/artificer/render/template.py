@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from artificer import render
 from artificer.files import packaged
-from artificer.render.text import clean, one_line
+from artificer.render.text import one_line, straight
 
 
 def filled(template: str, **values: object) -> Markup:
@@ -50,5 +50,5 @@ def _environment() -> Environment:
 
 
 def _cleaned(value: object) -> object:
-    """Replace the characters that a document may not contain, in every text but markup."""
-    return clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    """Replace what a document may not contain, and what reverses letters, except in markup."""
+    return straight(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

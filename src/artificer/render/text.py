@@ -8,9 +8,15 @@ from __future__ import annotations
 import html
 import re
 
-from artificer.values.text import UNPRINTABLE, fence_for
+from artificer.values.text import UNPRINTABLE, fence_for, numbered
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!])")
+_OVERRIDES = re.compile("[\u202d\u202e]")
+"""Characters that reverse the letters after them. No language is written with them."""
+
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the order in which the words of a line stand."""
+
 _LINE_START = re.compile(r"^(?:(?=[-+=])|(\d{1,9})(?=[.)](?:\s|$)))")
 
 
@@ -19,9 +25,23 @@ def clean(text: str) -> str:
     return UNPRINTABLE.sub("\ufffd", text)
 
 
+def straight(text: str) -> str:
+    """Return clean text in which nothing reverses letters: such a character shows its number."""
+    return _OVERRIDES.sub(_shown, clean(text))
+
+
+def in_order(text: str) -> str:
+    """Return clean code whose words stand as a program reads them (CVE-2021-42574)."""
+    return _REORDERING.sub(_shown, clean(text))
+
+
+def _shown(found: re.Match[str]) -> str:
+    return numbered(found[0])
+
+
 def one_line(text: str) -> str:
-    """Return clean text with each run of white space collapsed to one space."""
-    return " ".join(clean(text).split())
+    """Return straight text with each run of white space collapsed to one space."""
+    return " ".join(straight(text).split())
 
 
 def escape(text: str) -> str:

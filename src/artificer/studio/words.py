@@ -9,6 +9,8 @@ from unicodedata import category
 
 from markupsafe import Markup, escape
 
+from artificer.values.text import numbered
+
 _STATUS = {
     "open": "running",
     "waiting": "waits for you",
@@ -116,9 +118,5 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        c if c in "\n\t\u200d" or category(c) not in _UNSEEN else _number(c) for c in text
+        c if c in "\n\t\u200d" or category(c) not in _UNSEEN else numbered(c) for c in text
     )
-
-
-def _number(character: str) -> str:
-    return f"\u27e8U+{ord(character):04X}\u27e9"

@@ -20,6 +20,11 @@ def unprintable(text: str) -> str | None:
     return found[0] if found else None
 
 
+def numbered(character: str) -> str:
+    """Return what stands where a character cannot be seen: ``⟨U+202E⟩``."""
+    return f"\u27e8U+{ord(character):04X}\u27e9"
+
+
 def clip(text: str, limit: int, *, mark: str = "…") -> str:
     """Return at most ``limit`` code points of ``text``, ending in ``mark`` when cut."""
     if len(text) <= limit:
