@@ -34,6 +34,8 @@ from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system import SystemClock
+from artificer.values.arguments import whole
+from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
@@ -300,3 +302,19 @@ async def unreachable(archive: Archive) -> str:
     except ArtificerError:
         return "blobs"
     return ""
+
+
+async def trail(archive: Archive, since: int = 0) -> AsyncIterator[JsonObject]:
+    """Yield every decision and effect of all runs, in the order of the world's chain.
+
+    Of those recorded at ``since`` or later (milliseconds since 1970-01-01 UTC). The last entry
+    says how many there were, and where the chain ended. Raises TamperedError.
+    """
+    from artificer.runtime.trail import Trail
+    from artificer.wiring.secrets import redactor_of_everything
+
+    storage, cleaner = archive._storage, redactor_of_everything(archive.config)
+    async for entry in Trail(storage.journal, storage.blobs, cleaner).entries(
+        whole("since", since)
+    ):
+        yield entry

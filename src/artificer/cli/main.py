@@ -65,6 +65,7 @@ SECTIONS = {
     "Check and clean up": {
         "replay": ("journal.replay", "Prove that a run's journal reproduces itself."),
         "verify": ("journal.verify", "Check every record and blob of this project."),
+        "audit": ("journal.audit", "Print who decided what, and which effects happened."),
         "fsck": ("journal.fsck", "Verify, and find unreferenced and unfinished files."),
         "gc": ("journal.gc", "Remove unreferenced blobs."),
         "prune": ("journal.prune", "Delete the contents of finished runs."),

@@ -43,6 +43,8 @@ class Compared(Struct, frozen=True):
 def read_kept(text: str) -> KeptHeads:
     """Read what ``artificer verify`` printed, with or without ``--json``.
 
+    Or the last line of what ``artificer audit`` printed: it has the head of the world's chain.
+
     Raises:
         OperatorError: it is something else.
     """
@@ -60,7 +62,7 @@ def read_kept(text: str) -> KeptHeads:
 
 def _of_json(text: str) -> Iterator[tuple[str, Head]]:
     value = json.loads(text)
-    for run, head in value["heads"].items():
+    for run, head in value.get("heads", {}).items():
         yield run, _head(head)
     if "world" in value:
         yield WORLD, _head(value["world"])

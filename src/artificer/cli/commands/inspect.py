@@ -8,12 +8,10 @@ from pathlib import Path
 import click
 
 from artificer.cli.commands.candidates import run_argument
-from artificer.cli.commands.shared import POSITIVE, RunAsJson, json_flag
+from artificer.cli.commands.shared import MOMENT, POSITIVE, RunAsJson, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
 STATUSES = ("open", "waiting", "paused", "stalled", "completed", "partial", "failed", "cancelled")
-
-MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"])
 
 RUN_KINDS = ("chat", "deliver", "plan", "spec", "phase", "code", "judge", "build")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from artificer.cli.commands.shared import FILE, RunAsJson, json_flag
+from artificer.cli.commands.shared import FILE, MOMENT, RunAsJson, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
 NOT_NEGATIVE = click.FloatRange(min=0)
@@ -46,6 +46,29 @@ class VerifyOptions:
         metavar="HEADS", type=FILE, help="Compare with heads that verify printed before."
     )
     as_json: bool = json_flag("Print a JSON object.")
+
+
+@options
+class AuditOptions:
+    """Print every decision and effect of all runs: one JSON object a line, in the order of records.
+
+    Which runs began, how calls were judged, who approved, denied, steered, ticked or cancelled and
+    why, which calls began and how they returned. Digests stand for arguments and results. The last
+    line has the number and the digest of the lines, and the head of the world's chain, which
+    `artificer verify --against` compares.
+
+    \b
+    Example:
+      artificer audit > audit.jsonl
+      artificer audit --since 2026-11-01 | jq 'select(.what == "approved")'
+      tail -n 1 audit.jsonl > head.json && artificer verify --against head.json
+    """
+
+    since: datetime | None = option(
+        type=MOMENT,
+        metavar="DATE",
+        help="Recorded since then, in UTC: 2026-11-01 or 2026-11-01T12:30.",
+    )
 
 
 @options
@@ -146,6 +169,7 @@ class PruneOptions:
 
 replay = Command("replay", ReplayOptions, "journal.replay:replay")
 verify = Command("verify", VerifyOptions, "journal.verify:verify")
+audit = Command("audit", AuditOptions, "journal.audit:audit")
 fsck = Command("fsck", FsckOptions, "journal.fsck:fsck")
 budget = Command("budget", BudgetOptions, "journal.budget:budget")
 gc = Command("gc", GcOptions, "journal.gc:gc")

@@ -16,6 +16,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
 POSITIVE = click.IntRange(1)
+MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"])
 
 
 def json_flag(help_text: str) -> Any:
