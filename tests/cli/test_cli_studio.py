@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from cli_kit import Shell
+import asyncio
+import json
+import logging
+import signal
+import sys
+from urllib.parse import urlsplit
 
+import pytest
+from cli_kit import Shell, lines_until
+
+from artificer.cli.json_log import JsonLines
 from artificer.cli.terminal.exits import Exit
 
 pytestmark = pytest.mark.req("studio-tokens")
@@ -34,3 +42,37 @@ async def test_a_name_that_would_deceive_is_refused(shell: Shell, name: str) -> 
 async def test_others_are_not_let_in_without_a_token(shell: Shell) -> None:
     refused = await shell.run("studio", "--host", "192.0.2.7", "--no-open")
     assert refused.code == Exit.OPERATOR and "artificer studio token new" in refused.err
+
+
+@pytest.mark.req("studio-log")
+async def test_its_log_is_json_lines_and_holds_no_key(shell: Shell) -> None:
+    words = ("--port", "0", "--no-open", "--log-format", "json")
+    studio = await shell.start("--verbose", "studio", *words)
+    assert studio.stdout is not None and studio.stderr is not None
+    opening = (await studio.stdout.readline()).decode().strip()
+    address, key = opening.split("?key=")
+    ready = json.loads(await studio.stderr.readline())
+    assert (ready["message"], ready["level"]) == ("ready", "info")
+    assert address.startswith(ready["address"]) and key not in json.dumps(ready)
+    place = urlsplit(address)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    writer.write(b"\x00 no request\r\n\r\n")
+    await reader.read()
+    writer.close()
+    warned = json.loads(await lines_until(studio.stderr, "Invalid HTTP request"))
+    assert (warned["level"], warned["logger"]) == ("warning", "uvicorn.error")
+    studio.send_signal(signal.SIGTERM)
+    _, err = await studio.communicate()
+    lines = [json.loads(line) for line in err.decode().splitlines()]
+    assert lines[-1]["message"] == "stopped"
+
+
+@pytest.mark.req("studio-log")
+def test_a_line_has_where_a_program_failed() -> None:
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        record = logging.LogRecord("a", 40, "", 1, "failed %s", ("\x1b",), sys.exc_info())
+    line = JsonLines().format(record)
+    assert line.isascii() and "\n" not in line and "\x1b" not in line
+    assert json.loads(line)["trace"].endswith("ValueError: two\nlines")

@@ -45,6 +45,12 @@ class StudioOptions(ExecutionOptions):
         multiple=True,
         help="Offer this Agent of a Python module, here or installed; repeatable.",
     )
+    log_format: Literal["text", "json"] = option(
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="With json, stderr has one JSON object a line.",
+    )
     open_browser: bool = option(
         "--open/--no-open", default=True, help="Open the address in a browser."
     )

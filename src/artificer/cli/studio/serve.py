@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import webbrowser
 from importlib.util import find_spec
@@ -10,12 +11,15 @@ from importlib.util import find_spec
 from artificer.cli.commands.studio import StudioOptions
 from artificer.cli.execution.agents import load_agent
 from artificer.cli.interruptible import interruptible
+from artificer.cli.json_log import start_log
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.errors import MissingExtraError
+
+log = logging.getLogger("artificer.studio")
 
 GRACE_S = 3
 """Seconds that open pages get to end when the studio stops."""
@@ -28,6 +32,7 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         if find_spec(needed) is None:
             raise MissingExtraError("studio", needed_for="The studio")
     from uvicorn import Config, Server
+    from uvicorn.config import LOGGING_CONFIG
 
     from artificer.cli.studio.listening import check_host, listen, names_of
     from artificer.studio.access import Access
@@ -35,6 +40,10 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
     from artificer.studio.identity import ProxyIdentity
     from artificer.studio.tokens import ApiTokens
 
+    as_json = options.log_format == "json"
+    if as_json:
+        start_log("uvicorn")
+        settings = settings._replace(verbose=False)
     async with opened_world(settings, options) as world:
         shared, host = world.config.studio, options.host
         first = f"runs/{await world.archive.find(options.run)}" if options.run else ""
@@ -48,17 +57,22 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         access = Access(user_name(), tokens=tokens, identity=identity)
         hosts = names_of(host, port, shared.hosts)
         name = next((n for n in (f"{host}:{port}", f"[{host}]:{port}") if n in hosts), None)
-        address = f"http://{name or f'127.0.0.1:{port}'}/{first}?key={access.key}"
-        out(address)
+        address = f"http://{name or f'127.0.0.1:{port}'}/"
+        opening = f"{address}{first}?key={access.key}"
+        out(opening)
         sys.stdout.flush()  # a program that starts the studio waits for its address
-        note("Ctrl-C stops the studio")
+        if as_json:
+            log.info("ready", extra={"address": address})
+        else:
+            note("Ctrl-C stops the studio")
         if options.open_browser:
-            await asyncio.to_thread(webbrowser.open, address)
+            await asyncio.to_thread(webbrowser.open, opening)
         config = Config(
             studio(world, access, hosts, agents),
             proxy_headers=False,  # anybody can write them: see ProxyIdentity
             server_header=False,
             log_level="warning",
+            log_config=None if as_json else LOGGING_CONFIG,
             access_log=False,
             timeout_graceful_shutdown=GRACE_S,
         )
@@ -67,4 +81,6 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
             await server.serve(sockets=[listening])
         finally:
             server.should_exit = True
+            if as_json:
+                log.info("stopped")
     return Exit.OK

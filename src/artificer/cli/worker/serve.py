@@ -10,9 +10,9 @@ from artificer.cli.commands.worker import ServeOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.execution.agents import load_agent
 from artificer.cli.interruptible import interruptible
+from artificer.cli.json_log import start_log
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.worker.log import start_log
 from artificer.cli.worker.measured import health_served
 from artificer.config import Config
 from artificer.dispatch.agents import Agents

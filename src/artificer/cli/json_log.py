@@ -1,4 +1,4 @@
-"""The log of a worker: one JSON object a line, on stderr."""
+"""The log of a worker or a studio: one JSON object a line, on stderr."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-FACTS = ("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher", "health")
+FACTS = (
+    *("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher", "health"),
+    *("address",),
+)
 """Members of a record that a line shows. None of them holds what a model or a tool said."""
 
 
@@ -20,13 +23,17 @@ class JsonLines(logging.Formatter):
         line: dict[str, object] = {"at": at, "level": record.levelname.lower()}
         line |= {"logger": record.name, "message": record.getMessage()}
         line |= {name: vars(record)[name] for name in FACTS if name in vars(record)}
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line)
 
 
-def start_log() -> None:
-    """Write the records of Artificer to stderr from now on."""
+def start_log(*libraries: str) -> None:
+    """Write the records of Artificer to stderr from now on, and the warnings of libraries."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    logger = logging.getLogger("artificer")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+    levels = {"artificer": logging.INFO, **dict.fromkeys(libraries, logging.WARNING)}
+    for name, level in levels.items():
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(level)
