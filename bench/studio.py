@@ -135,14 +135,15 @@ async def seen_by(studio: Served, run: str, stream: asyncio.StreamReader) -> byt
         wait = fetched + spacing + random.random() * (spacing - 0.3) - loop.time()
         if b"\nid: " in piece and wait <= 0:
             fetched = loop.time()
-            head = await body_of(studio, run)
+            heard = int(seen.rpartition(b"\nid: ")[2].split(b"\n")[0].split(b".")[0])
+            head = await body_of(studio, run, heard)
             spacing = int(head.lower().partition("body-spacing: ")[2].split()[0]) / 1000
     return seen
 
 
-async def body_of(studio: Served, run: str) -> str:
-    """Load the body of a run's page; return the head of the answer."""
-    reader, writer, head = await studio.opened(f"/runs/{run}/body?seq=1")
+async def body_of(studio: Served, run: str, seq: int) -> str:
+    """Load the body of a run's page after a record; return the head of the answer."""
+    reader, writer, head = await studio.opened(f"/runs/{run}/body?seq={seq}")
     await reader.read()
     writer.close()
     return head

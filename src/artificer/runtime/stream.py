@@ -234,7 +234,7 @@ async def watch(
     Raises:
         NotFoundError: no such run.
     """
-    known = -1
+    known, looked = -1, -POLL
     with ExitStack() as stack:
         stack.callback(reader.close)
         if project is not None and not runs_here(reader.run) and can_listen():
@@ -242,7 +242,11 @@ async def watch(
         while True:
             here = runs_here(reader.run)
             # Pieces of another process come after the records that they follow.
-            sources = (reader.happened, reader.recorded)
+            # All that a run of this process records happens here: its journal is read now and then.
+            now = asyncio.get_running_loop().time()
+            is_due = not here or now - looked >= POLL
+            looked = now if is_due else looked
+            sources = (reader.happened, reader.recorded) if is_due else (reader.happened,)
             for source in sources if here else sources[::-1]:
                 async for event in source():
                     yield event
