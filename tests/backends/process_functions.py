@@ -121,6 +121,12 @@ def pay(amount: int, call: Call) -> str:
     return f"{call.key}:{amount}:{call.definition.name}:{call.arguments['amount']}"
 
 
+@tool(isolation="process")
+def token_of(call: Call) -> int:
+    """Return the fencing token."""
+    return call.fencing_token
+
+
 def plain(n: int) -> int:
     """Double a number."""
     return 2 * n

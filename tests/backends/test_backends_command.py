@@ -141,6 +141,7 @@ class TestIsolation:
         assert "ARTIFICER_TEST_ALLOWED=seen\n" in printed
         assert "ARTIFICER_IDEMPOTENCY_KEY=key-1\n" in printed
         assert names <= {
+            "ARTIFICER_FENCING_TOKEN",
             "ARTIFICER_IDEMPOTENCY_KEY",
             "ARTIFICER_TEST_ALLOWED",
             "ARTIFICER_TREE",

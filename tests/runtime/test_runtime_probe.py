@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from msgspec import structs
 
 from artificer import ScriptedProvider, World, tool
 from artificer.agent import Agent
 from artificer.core import events as ev
 from artificer.core.state import RunState
-from artificer.ports import Call, Probed
+from artificer.errors import Fenced
+from artificer.ownership.local import LocalOwner
+from artificer.ports import Call, CallLocks, Probed
 from artificer.providers.scripted import call, reply, say
 from artificer.testing.rig import Rig
 from artificer.values.blocks import ToolResultBlock
@@ -145,4 +149,72 @@ async def test_a_keyed_call_runs_again_only_where_its_probe_says_that_it_had_not
     else:
         assert (status, len(keys)) == ("ambiguous", 1)
         assert "The bank said so." in content
+    assert (await rig.replay()).identical
+
+
+class ElsewhereOwner(LocalOwner):
+    """An owner of which nobody here can find out whether it lives."""
+
+    @property
+    def id(self) -> str:
+        return f"elsewhere:{super().id}"
+
+
+class HeldLocks:
+    """Locks of which a process of every call still holds one."""
+
+    def of(self, key: str) -> CallLocks:
+        return CallLocks(Path("own"), Path("shared"), "us")
+
+    async def held(self, keys: Iterable[str]) -> dict[str, str]:
+        return dict.fromkeys(keys, "Process 17 is still alive.")
+
+    def forget(self, keys: Iterable[str]) -> None:
+        pass
+
+
+@pytest.mark.req("fencing-token")
+@pytest.mark.parametrize(
+    ("owner", "fenced", "held", "found", "status"),
+    [
+        (ElsewhereOwner, True, False, "absent", "ok"),
+        (ElsewhereOwner, True, False, "happened", "ok"),
+        (ElsewhereOwner, True, False, "unknown", "ambiguous"),
+        (ElsewhereOwner, False, False, "absent", "ambiguous"),
+        (ElsewhereOwner, True, True, "absent", "ambiguous"),
+        (LocalOwner, True, False, "absent", "ambiguous"),  # it is known to live
+    ],
+)
+@pytest.mark.parametrize("effect", ["once", "keyed"])
+async def test_absent_counts_without_a_dead_owner_only_where_the_target_is_fenced(
+    owner: type[LocalOwner], fenced: bool, held: bool, found: Any, status: str, effect: str
+) -> None:
+    rig, begun, made = Rig(owner=owner()), asyncio.Event(), asyncio.Event()
+    asked: list[int] = []
+
+    async def pay(call: Call) -> str:
+        begun.set()
+        if call.fencing_token == 1:
+            await made.wait()
+        return "paid now"
+
+    async def prober(call: Call) -> Probed:
+        asked.append(call.fencing_token)
+        return Probed(found=found)
+
+    rig.tools.add("pay", pay, effect=effect, fenced=fenced, prober=prober)
+    former = asyncio.ensure_future(rig.run([reply(call("pay", amount=5))]))
+    await begun.wait()
+    rig.owner = LocalOwner()
+    engine = rig.engine(ScriptedProvider([say("Done.")]))
+    if held:
+        engine.performer = structs.replace(engine.performer, locks=HeldLocks())
+    state = await engine.resume("run", take_over=owner is LocalOwner)
+    ((actual, _),) = results(state)
+    tokens = [call.fencing_token for call in rig.tools.calls]
+    repeated = (status, found) == ("ok", "absent")
+    assert (actual, asked, tokens) == (status, [2], [1, 2] if repeated else [1])
+    made.set()
+    with pytest.raises(Fenced):
+        await former
     assert (await rig.replay()).identical

@@ -81,8 +81,9 @@ class ToolDefinition(CheckedValue):
     ``human_approval`` a person is asked before every call that policy allows. ``resources`` names
     what a call needs to itself, such as ``file:{path}``, where ``{path}`` is an argument: calls of
     one turn that share a resource run one after the other, unless all of them are ``pure``. With
-    ``probe`` the tool can tell afterwards whether a call had happened. ``isolation`` says what the
-    end of its time means for a Python function.
+    ``probe`` the tool can tell afterwards whether a call had happened; with ``fenced`` its target
+    rejects fencing tokens lower than the highest that it has seen for a call. ``isolation`` says
+    what the end of its time means for a Python function.
 
     ``trust``, ``sensitive`` and ``origin`` are labels for the policy. What an ``untrusted`` tool
     returns may have been written by anybody; a ``sensitive`` one reaches what such data must not
@@ -105,6 +106,7 @@ class ToolDefinition(CheckedValue):
     cedar: CedarKeys = CedarKeys()
     probe: bool = False
     isolation: Isolation = ""
+    fenced: bool = False
 
     @property
     def contract(self) -> ToolDefinition:
@@ -152,7 +154,7 @@ class Toolset(Value):
         return digest_of(self.to_text().encode())
 
 
-_LATER = {"isolation": ""}
+_LATER = {"isolation": "", "fenced": False}
 """Members added after the first release: their defaults are left out, so digests stay."""
 
 

@@ -23,6 +23,12 @@ PLACES = ("_scan_id", "_evidence_dir", "_output_file")
 KEY_PLACE = "_idempotency_key"
 """The placeholder of a call's idempotency key."""
 
+TOKEN_PLACE = "_fencing_token"
+"""The placeholder of a call's fencing token."""
+
+CALL_PLACES = (KEY_PLACE, TOKEN_PLACE)
+"""Placeholders whose values come with each call, and with its probe."""
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 FilledText = Annotated[str, Field(min_length=1)]
 PositiveCount = Annotated[int, Field(gt=0, le=MAX_SAFE_INTEGER)]
@@ -78,6 +84,8 @@ class ProbeKeys(KeyTable):
 
     A command (``exec`` or ``template``) or a request (``url``), as the tool itself is one. What it
     exits with, or is answered, says whether the call happened or not; anything else is unknown.
+    With ``fenced`` the target keeps the highest fencing token that it has seen for each idempotency
+    key, and rejects lower ones.
     """
 
     exec: tuple[str | tuple[str, ...], ...] | None = None
@@ -90,6 +98,7 @@ class ProbeKeys(KeyTable):
     happened_status: tuple[Status, ...] = (200,)
     absent_status: tuple[Status, ...] = (404,)
     timeout_seconds: Seconds | None = None
+    fenced: bool = False
 
 
 class ToolKeys(KeyTable):

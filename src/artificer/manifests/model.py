@@ -103,6 +103,7 @@ class Manifest(Generic[Part]):
             cedar=self.tool.cedar,
             origin=self.section.origin(self.part),
             probe=self.probe is not None,
+            fenced=self.probe is not None and self.probe.keys.fenced,
         )
 
     @cached_property

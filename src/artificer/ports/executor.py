@@ -70,7 +70,8 @@ class Call(Struct, frozen=True):
     """An approved tool call, about to be performed.
 
     ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
-    crash, different for every other call. An executor that starts processes has them hold the
+    crash, different for every other call. ``fencing_token`` is the run's epoch: higher for every
+    later owner of the run, 0 outside of runs. An executor that starts processes has them hold the
     ``locks``, so that a later owner knows whether they still live. ``monitor`` receives what
     becomes known about the call before and after its end.
     """
@@ -82,6 +83,7 @@ class Call(Struct, frozen=True):
     key: str
     locks: CallLocks | None = None
     monitor: CallMonitor = NO_MONITOR
+    fencing_token: int = 0
 
 
 class IdleRun(Value):

@@ -29,8 +29,9 @@ class RunContext(Struct, Generic[D], frozen=True):
 
     ``deps`` are the dependencies that the program passed to the run. Neither they nor anything else
     of the context is shown to the model or journaled. ``key`` is the call's idempotency key: the
-    same after a crash, different for every other call. ``call_id`` and ``key`` are empty for
-    instructions.
+    same after a crash, different for every other call. ``fencing_token`` is higher for every later
+    owner of the run: a service that keeps the highest one for a key can refuse the calls of a
+    former owner. ``call_id`` and ``key`` are empty for instructions, and the token is 0.
     """
 
     deps: D
@@ -39,6 +40,7 @@ class RunContext(Struct, Generic[D], frozen=True):
     key: str = ""
     tool: str = ""
     _report: ProgressReport = _no_report
+    fencing_token: int = 0
 
     @property
     def logger(self) -> logging.LoggerAdapter[Any]:

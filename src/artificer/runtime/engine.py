@@ -17,7 +17,8 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError, InvariantError, OperatorError, TransitionError
 from artificer.ownership.local import Hold, LocalOwner
-from artificer.ports import Claim, Head, Journal, Lease, Probed, Snapshots
+from artificer.ports import Claim, Head, Journal, Lease, Snapshots
+from artificer.runtime.doubts import ask_world, possibly_running
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
@@ -28,9 +29,6 @@ from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.run_loop import IDLE, RunLoop
 from artificer.runtime.snapshot import Taker, restore
 from artificer.values.release import RELEASE
-
-_TAKEN_OVER = "The run was taken over from {}, where the call may still be under way."
-_NOT_KNOWN = "The run's former owner is not known to be dead: the call may still be under way."
 
 
 class Engine(Struct):
@@ -124,29 +122,13 @@ class Engine(Struct):
         now = self.performer.clock.now()
         resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
         unsure = [i for i in before.open if isinstance(i, CallTool) and i.effect != "pure"]
-        uncertain = self._possibly_running(ledger, before.open)
-        uncertain = uncertain or await self.performer.still_running(ledger.run, unsure)
-        probed = await self._probe(ledger.run, unsure)  # after what could act has ended
+        probed, uncertain = await ask_world(ledger, self.performer, before.open)
         receipts, again = recover(before.open, now, probed, uncertain)
         calls = calls_made(before.state, begun=before.open, again=again)
         self.performer.recall(ledger.run, calls)
         following = await ledger.commit(resumed, *receipts)
         self.performer.settled(ledger.run, [i for i in unsure if i not in again])
         return (*again, *following)
-
-    def _possibly_running(self, ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
-        """Why calls may be under way still, by the number of their intents."""
-        former = ledger.former
-        if former.liveness == "gone":
-            return {}
-        why = _TAKEN_OVER.format(former.who) if former.who else _NOT_KNOWN
-        return {intent.n: why for intent in pending}
-
-    async def _probe(self, run: str, pending: Sequence[CallTool]) -> dict[int, Probed]:
-        """Probe the calls that may have happened, where their tools can."""
-        doubtful = [intent for intent in pending if intent.effect in ("once", "keyed")]
-        found = {intent.n: await self.performer.probe(run, intent) for intent in doubtful}
-        return {n: answer for n, answer in found.items() if answer is not None}
 
     async def cancel(self, run: str, reason: str) -> RunState:
         """End a run, whichever process executes it. A finished run is returned unchanged.
@@ -165,9 +147,8 @@ class Engine(Struct):
             if before.state.phase is not RunPhase.FINISHED:
                 now = self.performer.clock.now()
                 # what may have happened is not `cancelled`
-                receipts, _ = recover(
-                    before.open, now, {}, self._possibly_running(ledger, before.open)
-                )
+                doubts = possibly_running(ledger.former, before.open)
+                receipts, _ = recover(before.open, now, {}, doubts)
                 await ledger.commit(*receipts, cancelled(now, reason))
         finally:
             await ledger.finish()

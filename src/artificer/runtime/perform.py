@@ -11,6 +11,7 @@ from typing import Any, Literal
 import orjson
 from msgspec import Struct, structs
 
+from artificer.contracts.definition import ToolDefinition
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Intent
 from artificer.core.overruled import overruled_event
@@ -104,15 +105,16 @@ class Performer(Struct, frozen=True):
         monitor: CallMonitor,
         label: str = "",
         *,
+        epoch: int,
         waits: bool = False,
     ) -> Outcome:
-        """Perform a tool call, within its time; every failure is a result.
+        """Perform a tool call in an epoch, within its time; every failure is a result.
 
         With a ``label`` the data of the result are kept, and the result ends with their shape.
         If it ``waits``, the call stays open while the run that it started is idle.
         """
         started = time.monotonic()
-        receipt = await self._execute(run, intent, monitor)
+        receipt = await self._execute(run, intent, monitor, epoch)
         if receipt.idle is not None and waits:
             return Outcome(_waiting(run, self.clock.now(), intent, receipt.idle, started))
         said = self.clean(receipt.content)
@@ -170,11 +172,13 @@ class Performer(Struct, frozen=True):
             content=head_and_tail(self.clean(receipt.content), result_chars),
         )
 
-    async def _execute(self, run: str, intent: CallTool, monitor: CallMonitor) -> Receipt:
+    async def _execute(
+        self, run: str, intent: CallTool, monitor: CallMonitor, epoch: int
+    ) -> Receipt:
         executor = self.executors.get(intent.tool)
         if executor is None:
             return _failed("error", intent, "This tool is not available in this program.")
-        call = self._locked(self._call(run, intent, executor))
+        call = self._locked(self._call(run, intent, executor, epoch))
         following = _Following(monitor, partial(self.living.add, self.blobs, intent, call))
         call = structs.replace(call, monitor=following)
         definition = call.definition
@@ -194,12 +198,15 @@ class Performer(Struct, frozen=True):
             log.error("tool %s raised an error\n%s", intent.tool, places(error))
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
 
-    async def probe(self, run: str, intent: CallTool) -> Probed | None:
-        """Ask the world whether a call had happened; None when its tool cannot tell."""
+    async def probe(self, run: str, intent: CallTool, epoch: int) -> Probed | None:
+        """Ask the world, as the owner of this epoch, whether a call had happened.
+
+        None when its tool cannot tell.
+        """
         executor = self.executors.get(intent.tool)
         if executor is None or not isinstance(executor, Probing):
             return None
-        call = self._call(run, intent, executor)
+        call = self._call(run, intent, executor, epoch)
         if not call.definition.probe:
             return None
         try:
@@ -213,8 +220,8 @@ class Performer(Struct, frozen=True):
             log.error("the probe of %s raised an error\n%s", intent.tool, places(error))
             return Probed(found="unknown", reason="The probe broke.")
 
-    def _call(self, run: str, intent: CallTool, executor: Executor) -> Call:
-        definition = next(t for t in executor.tools if t.name == intent.tool)
+    def _call(self, run: str, intent: CallTool, executor: Executor, epoch: int) -> Call:
+        definition = definition_of(executor, intent.tool)
         if intent.within_ms is not None and intent.within_ms < definition.timeout_ms:
             definition = definition.replace(timeout_ms=intent.within_ms)
         return Call(
@@ -223,6 +230,7 @@ class Performer(Struct, frozen=True):
             definition=definition,
             arguments=orjson.loads(intent.arguments),
             key=idempotency_key(run, intent),
+            fencing_token=epoch,
         )
 
     def _locked(self, call: Call) -> Call:
@@ -311,6 +319,11 @@ class _Following(CallMonitor):
         """Note the call, and pass it on."""
         self._note(work)
         self._monitor.outlived(work)
+
+
+def definition_of(executor: Executor, tool: str) -> ToolDefinition:
+    """Return an executor's definition of one of its tools."""
+    return next(t for t in executor.tools if t.name == tool)
 
 
 _UNSTOPPED = (

@@ -148,7 +148,13 @@ class RunLoop:
                     )
                     label = next((c.label for c in state.calls if c.id == intent.call_id), "")
                     return await self._performer.call_tool(
-                        self.run, intent, chars, call, label, waits=since(state.run_spec, 3)
+                        self.run,
+                        intent,
+                        chars,
+                        call,
+                        label,
+                        epoch=self._ledger.epoch,
+                        waits=since(state.run_spec, 3),
                     )
             case AskApproval():
                 return Outcome(await self._performer.ask_approver(self.run, intent))

@@ -36,6 +36,7 @@ from artificer.backends.process.capture import Capture
 from artificer.backends.process.confine import file_problems, option_problems
 from artificer.backends.process.environment import (
     KEY_VARIABLE,
+    TOKEN_VARIABLE,
     child_environment,
     executor_environment,
 )
@@ -49,7 +50,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import Parsed
 from artificer.errors import BugError
-from artificer.manifests.keys import KEY_PLACE, PLACES
+from artificer.manifests.keys import CALL_PLACES, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, CallLocks, Executor, Preview, Probed, Receipt
 from artificer.ports.clock import wall_time
@@ -161,13 +162,16 @@ class CommandExecutor:
         if problems:
             return CommandPlan(problems=problems)
         scan_id = scan_id_of(call.run, call.id)
-        folder, output_file, places = None, None, {KEY_PLACE: call.key}
+        folder, output_file = None, None
+        of_call = (call.key, str(call.fencing_token))
+        places = dict(zip(CALL_PLACES, of_call, strict=True))
         if wants_folder(manifest):
             folder = call_folder(self._evidence_root(), call.run, call.id)
             kind = manifest.output.format
             output_file = folder / f"output.{_ENDINGS.get(kind, kind)}"
             places |= zip(PLACES, (scan_id, str(folder), str(output_file)), strict=True)
-        env = {**self._env, **passed(manifest, os.environ), KEY_VARIABLE: call.key}
+        env = {**self._env, **passed(manifest, os.environ)}
+        env |= zip((KEY_VARIABLE, TOKEN_VARIABLE), of_call, strict=True)
         if manifest.part.executor is not None:
             argv: tuple[str, ...] = (_program(tool, manifest.part.executor),)
             env |= executor_environment(manifest, bound, places)

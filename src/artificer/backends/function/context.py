@@ -16,7 +16,8 @@ MAX_WAITING = 100
 def context_of(call: Call, deps: Any) -> RunContext[Any]:
     """Return the context of a call. Must be called in the event loop."""
     relay = _Relay(call.monitor)
-    return RunContext(deps, call.run, call.id, call.key, call.definition.name, relay.report)
+    name, token = call.definition.name, call.fencing_token
+    return RunContext(deps, call.run, call.id, call.key, name, relay.report, token)
 
 
 class _Relay:

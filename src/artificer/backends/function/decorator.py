@@ -61,6 +61,8 @@ class ToolOptions(TypedDict, total=False):
 
     ``probe`` is a function with the same parameters that a ``once`` tool is asked after a crash:
     True or the call's result when it had happened, False when it had not, None when it cannot tell.
+    ``fenced`` promises that what the tool and its probe ask keeps the highest ``fencing_token`` for
+    each ``key`` and rejects lower ones: False then counts where a former owner may still live.
     """
 
     name: str
@@ -74,6 +76,7 @@ class ToolOptions(TypedDict, total=False):
     timeout: float
     isolation: Literal["thread", "process"]
     probe: Callable[..., Any]
+    fenced: bool
 
 
 def must_need_none(tools: Iterable[object]) -> None:
@@ -122,6 +125,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
             _check_probe(function, probe)
         definition = _definition(function, signature, options)
         _check_isolation(function, signature, definition.isolation)
+        _check_fenced(function, signature, definition)
         return FunctionTool(function, definition, signature, options.get("probe"))
 
     return decorate(function) if function is not None else decorate
@@ -182,6 +186,26 @@ def _check_probe(function: Callable[..., Any], probe: Callable[..., Any]) -> Non
         raise unusable(function, f"has a probe with other parameters: {error}", hint) from error
     if inspect.isgeneratorfunction(probe) or inspect.isasyncgenfunction(probe):
         raise unusable(function, "has a probe that yields", "Return True, False, None or a result.")
+
+
+def _check_fenced(
+    function: Callable[..., Any], signature: Signature, definition: ToolDefinition
+) -> None:
+    """Refuse a promise that could not be kept, or that nobody would rely on."""
+    if not definition.fenced:
+        return
+    if not definition.probe:
+        raise unusable(function, "is fenced and has no probe", "Give it a probe, or leave it out.")
+    if definition.effect not in ("once", "keyed"):
+        why = f"is fenced, and a call that is {definition.effect} is just repeated"
+        raise unusable(function, why, "Make it 'once' or 'keyed', or leave it out.")
+    if signature.call is None and signature.context is None:
+        raise unusable(
+            function,
+            "is fenced and does not take the fencing token",
+            "Take a RunContext, or a parameter annotated Call, and pass its fencing_token and key "
+            "on, in the probe too.",
+        )
 
 
 def _definition(

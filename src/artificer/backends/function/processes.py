@@ -66,7 +66,8 @@ async def run_in_process(
 def _facts(call: Call) -> JsonObject:
     """Return what a process may know of a call."""
     definition = call.definition.to_json()
-    return {"run": call.run, "id": call.id, "definition": definition, "key": call.key}
+    facts: JsonObject = {"run": call.run, "id": call.id, "definition": definition, "key": call.key}
+    return {**facts, "fencing_token": call.fencing_token}
 
 
 def _start(request: JsonObject, lock: Path | None) -> tuple[Process, int]:

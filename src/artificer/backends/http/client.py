@@ -73,8 +73,10 @@ class Ready:
     may_wander: bool
 
 
-def make_ready(request: HttpRequest, secrets: Mapping[str, str], key: str | None) -> Ready:
-    """Put the secrets in. ``key`` is sent as ``Idempotency-Key``.
+def make_ready(
+    request: HttpRequest, secrets: Mapping[str, str], own: tuple[tuple[str, str], ...] = ()
+) -> Ready:
+    """Put the secrets in. ``own`` are the headers that the call itself has.
 
     Raises SendError for a secret that no header can hold.
     """
@@ -89,14 +91,13 @@ def make_ready(request: HttpRequest, secrets: Mapping[str, str], key: str | None
             headers.append(("Content-Type", "application/json"))
     if "user-agent" not in names:
         headers.append(("User-Agent", f"artificer/{RELEASE}"))
-    if key is not None:
-        headers.append(("Idempotency-Key", key))
+    headers += own
     return Ready(
         method=request.method,
         url=resolved(request.url, secrets),
         headers=tuple(headers),
         body=body,
-        may_wander=request.may_wander and key is None,
+        may_wander=request.may_wander and not own,
     )
 
 

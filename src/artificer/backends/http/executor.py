@@ -26,7 +26,7 @@ from artificer.backends.http.spec.envelope import (
     http_content,
 )
 from artificer.backends.http.spec.request import BuiltRequest, HttpRequest, build_request, described
-from artificer.backends.http.spec.template import HttpTemplate
+from artificer.backends.http.spec.template import FENCING_HEADER, HttpTemplate
 from artificer.backends.probing import as_tool, call_of, probed_of
 from artificer.backends.receipts import Began, Now, status_of
 from artificer.backends.refusal import refuse
@@ -36,7 +36,7 @@ from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
 from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import BugError, MissingExtraError
-from artificer.manifests.keys import KEY_PLACE
+from artificer.manifests.keys import KEY_PLACE, TOKEN_PLACE
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.output import parse_output
 from artificer.ports import BlobStore, Call, Executor, Preview, Probed, Receipt
@@ -103,7 +103,8 @@ class HttpExecutor:
         bound = tool.bind(call.arguments)
         if bound.problems:
             return BuiltRequest(problems=bound.problems)
-        return build_request(tool.part, {**bound.values, KEY_PLACE: call.key})
+        of_call: JsonObject = {KEY_PLACE: call.key, TOKEN_PLACE: call.fencing_token}
+        return build_request(tool.part, {**bound.values, **of_call})
 
     async def execute(self, call: Call) -> Receipt:
         """Send the request within the call's time; a failing server is an error receipt."""
@@ -135,6 +136,14 @@ def executors(
     yield HttpExecutor(manifests, blobs=context.clean_blobs, now=context.now)
 
 
+def _own_headers(call: Call) -> tuple[tuple[str, str], ...]:
+    """Return the headers by which a server tells calls, and their owners, apart."""
+    key = ("Idempotency-Key", call.key)
+    if call.definition.fenced:
+        return key, (FENCING_HEADER, str(call.fencing_token))
+    return (key,) if call.definition.effect == "keyed" else ()
+
+
 class _Exchange:
     """One request and its response, on the way to a receipt."""
 
@@ -163,10 +172,9 @@ class _Exchange:
             return await self._receipt("error", f"Not sent: {variable} is not set.", None)
         self._redactor = Redactor(secrets)
         seconds = self._call.definition.timeout_ms / 1000
-        key = self._call.key if self._call.definition.effect == "keyed" else None
         try:
             async with asyncio.timeout(seconds):
-                ready = make_ready(self._request, secrets, key)
+                ready = make_ready(self._request, secrets, _own_headers(self._call))
                 await send(ready, self._received, self._reach(ready.url, resolve))
         except TimeoutError:
             return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)

@@ -16,6 +16,9 @@ ENV_ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR")
 KEY_VARIABLE = "ARTIFICER_IDEMPOTENCY_KEY"
 """Where a program finds its call's idempotency key."""
 
+TOKEN_VARIABLE = "ARTIFICER_FENCING_TOKEN"
+"""Where a program finds its call's fencing token."""
+
 
 def child_environment(ours: Mapping[str, str], also: Iterable[str] = ()) -> dict[str, str]:
     """The part of our environment that a program may see: an allow-list (invariant 10)."""

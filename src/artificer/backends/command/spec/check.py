@@ -19,14 +19,14 @@ from artificer.backends.command.spec.read import literal
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.condition import ArgumentCondition
 from artificer.contracts.arguments.types import FILES, NUMBERS, text_of
-from artificer.manifests.keys import KEY_PLACE, PLACES, ManifestKeys
+from artificer.manifests.keys import CALL_PLACES, PLACES, ManifestKeys
 
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"})
 
 
 def known_names(keys: ManifestKeys, command: CommandKeys) -> frozenset[str]:
     """Return the names that a placeholder may have."""
-    return frozenset((*keys.args, *command.defaults, *PLACES, KEY_PLACE))
+    return frozenset((*keys.args, *command.defaults, *PLACES, *CALL_PLACES))
 
 
 def command_faults(

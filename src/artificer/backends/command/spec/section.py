@@ -24,7 +24,7 @@ from artificer.backends.command.spec.surroundings import (
 )
 from artificer.contracts.arguments.bind import BoundArguments
 from artificer.contracts.arguments.check import Fault
-from artificer.manifests.keys import KEY_PLACE, PLACES, ManifestKeys, ProbeKeys
+from artificer.manifests.keys import CALL_PLACES, PLACES, ManifestKeys, ProbeKeys
 from artificer.manifests.model import Manifest, ManifestSection
 from artificer.manifests.output import format_of
 from artificer.values.base import JsonObject, JsonValue
@@ -90,7 +90,7 @@ class CommandSection(ManifestSection[CommandKeys, CommandPart]):
         groups = read_groups(CommandKeys(exec=probe.exec, template=probe.template), misread)
         if groups:
             names = names_of(groups)
-            if places := {n for n in names if n.startswith("_")} - {KEY_PLACE}:
+            if places := {n for n in names if n.startswith("_")} - {*CALL_PLACES}:
                 misread.append(Fault((), f"has no {{{min(places)}}}: a probe has no folder"))
             used = CommandKeys(
                 exec=probe.exec,

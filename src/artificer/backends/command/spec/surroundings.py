@@ -14,7 +14,7 @@ from artificer.backends.command.spec.keys import CommandKeys
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.arguments.types import FILES, Argument, operand_of, text_of
 from artificer.contracts.secret_marks import mark_of
-from artificer.manifests.keys import KEY_PLACE, PLACES
+from artificer.manifests.keys import CALL_PLACES, PLACES
 from artificer.values.base import JsonValue
 
 _PARTS = re.compile(r"\{\{(\w+)\}\}|\{_secret:(\w+)\}|\{(\w+)\}")
@@ -129,7 +129,7 @@ def surroundings_faults(
     keys: CommandKeys, inputs: Surroundings, arguments: Mapping[str, Argument]
 ) -> Iterator[Fault]:
     """Yield the faults in the inputs of a command."""
-    known = {*arguments, *keys.defaults, *PLACES, KEY_PLACE}
+    known = {*arguments, *keys.defaults, *PLACES, *CALL_PLACES}
     path: tuple[str, ...]
     for name, parts in inputs.env:
         path = ("command", "env", name)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from artificer.backends.http.spec.envelope import http_output_schema
 from artificer.backends.http.spec.keys import HttpKeys
-from artificer.backends.http.spec.template import HttpTemplate, read_template
+from artificer.backends.http.spec.template import (
+    FENCING_HEADER,
+    HttpTemplate,
+    Misread,
+    read_template,
+)
 from artificer.contracts.arguments.check import Fault
 from artificer.manifests.keys import ManifestKeys, ProbeKeys
 from artificer.manifests.model import Manifest, ManifestSection
@@ -24,6 +29,8 @@ class HttpSection(ManifestSection[HttpKeys, HttpTemplate]):
     ) -> HttpTemplate | None:
         """Return the request's template."""
         template, misread = read_template(keys, manifest.args)
+        if manifest.tool.probe is not None and manifest.tool.probe.fenced:
+            misread += _taken(keys)
         faults += [Fault(("http", *fault.key.split(".", 1)), fault.message) for fault in misread]
         return template
 
@@ -46,6 +53,7 @@ class HttpSection(ManifestSection[HttpKeys, HttpTemplate]):
             template, _ = read_template(
                 whole, {n: a for n, a in manifest.args.items() if f"{{{n}}}" in used}
             )
+        misread += _taken(whole) if probe.fenced else ()
         faults += [Fault(("tool", "probe", f.key.partition(".")[0]), f.message) for f in misread]
         return template
 
@@ -53,3 +61,10 @@ class HttpSection(ManifestSection[HttpKeys, HttpTemplate]):
         """Return the schema of what :func:`http_content` writes."""
         plain = format_of(manifest.output) == "text"
         return http_output_schema(manifest.output.result, plain=plain)
+
+
+def _taken(keys: HttpKeys) -> list[Misread]:
+    """Return a fault for a header that a fenced call has of itself."""
+    why = "is written by Artificer, because the probe is fenced"
+    named = [name for name in keys.headers if name.lower() == FENCING_HEADER.lower()]
+    return [Misread(f"headers.{name}", why) for name in named]

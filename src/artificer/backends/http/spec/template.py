@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from artificer.backends.http.spec.keys import HttpKeys, Method
 from artificer.contracts.arguments.types import Argument
-from artificer.manifests.keys import KEY_PLACE
+from artificer.manifests.keys import CALL_PLACES
 from artificer.values.base import JsonValue, Value
 
 TemplatePlace = Literal["raw", "percent", "string", "json"]
@@ -28,6 +28,9 @@ _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FIELD_TEXT = re.compile(r"[\x20-\x7e\t]*")
 _HOST_TYPES = ("ip_address", "port", "scope_target")
 _OURS = ("host", "content-length", "transfer-encoding", "connection", "idempotency-key")
+
+FENCING_HEADER = "Fencing-Token"
+"""Where the server of a fenced tool finds the fencing token, beside ``Idempotency-Key``."""
 
 
 class TemplatePart(Value):
@@ -282,7 +285,7 @@ def _body_faults(keys: HttpKeys) -> Iterator[Misread]:
 
 def _name_faults(template: HttpTemplate, arguments: Mapping[str, Argument]) -> Iterator[Misread]:
     used = {part.argument for part in template.parts if part.argument}
-    for name in sorted(used - {*arguments, KEY_PLACE}):
+    for name in sorted(used - {*arguments, *CALL_PLACES}):
         yield Misread("url", f"{{{name}}} is not an argument")
     for name in (name for name in arguments if name not in used):
         yield Misread("url", f"the argument {name!r} is not used by the request")

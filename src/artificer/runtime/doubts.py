@@ -1,0 +1,51 @@
+"""After a crash: which calls may have happened, or may be under way still (invariant 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from artificer.core.intents import CallTool, Intent
+from artificer.ownership.local import FormerOwner
+from artificer.ports import Probed
+from artificer.runtime.ledger import Ledger
+from artificer.runtime.perform import Performer, definition_of
+
+_TAKEN_OVER = "The run was taken over from {}, where the call may still be under way."
+_NOT_KNOWN = "The run's former owner is not known to be dead: the call may still be under way."
+
+
+def possibly_running(former: FormerOwner, pending: Sequence[Intent]) -> dict[int, str]:
+    """Why calls may be under way at the former owner, by the number of their intents."""
+    if former.liveness == "gone":
+        return {}
+    why = _TAKEN_OVER.format(former.who) if former.who else _NOT_KNOWN
+    return {intent.n: why for intent in pending}
+
+
+async def ask_world(
+    ledger: Ledger, performer: Performer, pending: Sequence[Intent]
+) -> tuple[dict[int, Probed], dict[int, str]]:
+    """Return what the world says of the calls without a receipt, and why they may be under way.
+
+    Both are by the number of the intent. Where an unknown former owner may still send a call, and
+    its target rejects that because a probe has shown it our epoch, "absent" leaves no doubt.
+    """
+    run, former = ledger.run, ledger.former
+    unsure = [i for i in pending if isinstance(i, CallTool) and i.effect != "pure"]
+    doubts = possibly_running(former, pending)
+    fenced = [i for i in unsure if former.liveness == "unknown" and _is_fenced(performer, i)]
+    left = await performer.still_running(run, fenced if doubts else unsure)
+    probed: dict[int, Probed] = {}
+    for intent in unsure:  # after what could act has ended
+        if intent.effect in ("once", "keyed"):
+            answer = await performer.probe(run, intent, ledger.epoch)
+            probed |= {} if answer is None else {intent.n: answer}
+    for n in (intent.n for intent in fenced):
+        if n in probed and probed[n].found == "absent":
+            del doubts[n]
+    return probed, left | doubts
+
+
+def _is_fenced(performer: Performer, call: CallTool) -> bool:
+    executor = performer.executors.get(call.tool)
+    return executor is not None and definition_of(executor, call.tool).fenced
