@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import pairwise
+
+from artificer.values.exact_json import is_json
 
 LONGEST = 20_000
 """Characters of a text that is put on lines; a longer one is shown as it is."""
@@ -21,7 +22,7 @@ def indented(text: str) -> str:
 
     No token changes: what a person approves is what was recorded.
     """
-    if not text.startswith(_OPENING) or len(text) > LONGEST or not _is_json(text):
+    if not text.startswith(_OPENING) or len(text) > LONGEST or not is_json(text):
         return text
     pieces, depth = list[str](), 0
     for token, following in pairwise([*_TOKEN.findall(text), ""]):
@@ -38,11 +39,3 @@ def indented(text: str) -> str:
 
 def _line(depth: int) -> str:
     return "\n" + "  " * min(depth, DEEPEST)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True

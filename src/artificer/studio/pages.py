@@ -15,45 +15,8 @@ from artificer.render.template import escaping
 from artificer.studio.access import Actor
 from artificer.studio.inbox_count import InboxCount
 from artificer.studio.indented import indented
-from artificer.studio.words import (
-    ago,
-    clock,
-    coded,
-    count,
-    day,
-    dollars,
-    exact,
-    first_upper,
-    kind_word,
-    money,
-    shown,
-    stamp,
-    status_word,
-    thousands,
-    time_of_day,
-    visible,
-)
+from artificer.studio.words import WORDS, shown
 from artificer.values.failure_words import FAILURES
-
-_WORDS = (
-    ago,
-    clock,
-    coded,
-    count,
-    day,
-    dollars,
-    exact,
-    first_upper,
-    indented,
-    kind_word,
-    money,
-    stamp,
-    status_word,
-    thousands,
-    time_of_day,
-    visible,
-)
-"""The filters of templates for times, numbers and texts."""
 
 
 def page(
@@ -80,7 +43,7 @@ def _place(path: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = escaping(PackageLoader("artificer.studio"), shown)
-    for word in _WORDS:
+    for word in (*WORDS, indented):
         environment.filters[word.__name__] = word
     environment.globals["failure_words"] = FAILURES
     return environment

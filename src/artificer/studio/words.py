@@ -120,3 +120,23 @@ def visible(text: str) -> str:
     return "".join(
         c if c in "\n\t\u200d" or category(c) not in _UNSEEN else numbered(c) for c in text
     )
+
+
+WORDS = (
+    ago,
+    clock,
+    coded,
+    count,
+    day,
+    dollars,
+    exact,
+    first_upper,
+    kind_word,
+    money,
+    stamp,
+    status_word,
+    thousands,
+    time_of_day,
+    visible,
+)
+"""The filters of templates for times, numbers and texts, by their names."""

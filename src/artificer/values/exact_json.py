@@ -78,6 +78,15 @@ def is_number(value: object) -> bool:
     return isinstance(value, msgspec.Raw | Decimal)
 
 
+def is_json(text: str) -> bool:
+    """Whether a text is JSON, also where it cannot be exact."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _parsed(text: str, number: Callable[[str], Any]) -> Any:
     def checked(found: str) -> Any:
         _check(found)

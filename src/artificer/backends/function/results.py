@@ -14,7 +14,7 @@ from artificer.errors import CanonicalError
 from artificer.ports import Attachment
 from artificer.ports.attachment import block_of
 from artificer.values.canon import canonical
-from artificer.values.exact_json import in_order
+from artificer.values.exact_json import in_order, is_json
 from artificer.values.text import head_and_tail, well_formed
 
 MAX_CONTENT = 32_000
@@ -72,18 +72,10 @@ def data_of(result: Any, text: str) -> str | None:
     if isinstance(result, Decimal):
         return str(result)
     if isinstance(result, str):
-        return well_formed(text) if text[:1] in ("{", "[") and _is_json(text) else None
+        return well_formed(text) if text[:1] in ("{", "[") and is_json(text) else None
     if text[:1] not in ("{", "["):
         return None if text[:1] in ('"', "n", "t", "f") else well_formed(text)
     return well_formed(in_order(text, _value(result)))
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _jsonable(result: Any) -> Any:
