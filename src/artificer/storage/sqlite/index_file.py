@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from artificer.errors import OperatorError
 from artificer.ports import Reached
@@ -29,8 +29,6 @@ class IndexFile:
     """Tables in the file ``path``, for any number of threads and processes.
 
     ``tables`` are made by their statements, by name; an index of another ``version`` is made again.
-    The file is made when something is first added. It is not synced: a loss of power may take it.
-    With ``read_only`` it is used as far as it has come, and nothing is made or changed.
     """
 
     def __init__(
@@ -174,6 +172,34 @@ class IndexFile:
             f"{self._path} cannot be used: {error}.",
             hint="You may delete it: it is made again when it is needed.",
         )
+
+
+class SqliteIndex:
+    """An index in a file, which is made when something is first added.
+
+    It is not synced: a loss of power may take it. With ``read_only`` it is used as far as it has
+    come, and nothing is made or changed.
+    """
+
+    _version: ClassVar[str]
+    _tables: ClassVar[Mapping[str, str]]
+
+    def __init__(self, path: Path, *, read_only: bool = False, busy_seconds: float = 2.0) -> None:
+        self._file = IndexFile(
+            path, self._version, self._tables, read_only=read_only, busy_seconds=busy_seconds
+        )
+
+    def close(self) -> None:
+        """Close the file. May be called more than once."""
+        self._file.close()
+
+    def reached(self) -> Reached:
+        """Return how far the index has come."""
+        return self._file.reached()
+
+    def clear(self) -> None:
+        """Forget everything. What was deleted is overwritten."""
+        self._file.clear()
 
 
 def _is_damage(error: Exception) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from artificer.ports import IndexedRun, Reached, RunQuery
 from artificer.ports.run_index import above
-from artificer.storage.sqlite.index_file import IndexFile
+from artificer.storage.sqlite.index_file import SqliteIndex
 from artificer.storage.sqlite.search_index import match_of
 from artificer.values.words import WORDS_VERSION
 
@@ -62,26 +61,11 @@ _WITHOUT_BUILDS = (
 )
 
 
-class SqliteRunIndex:
-    """`RunIndex` in the file ``path``, for any number of threads and processes.
+class SqliteRunIndex(SqliteIndex):
+    """`RunIndex` in a file, for any number of threads and processes."""
 
-    The file is made when something is first added. It is not synced: a loss of power may take it.
-    With ``read_only`` it is used as far as it has come, and nothing is made or changed.
-    """
-
-    def __init__(self, path: Path, *, read_only: bool = False, busy_seconds: float = 2.0) -> None:
-        version = f"{LAYOUT}.{WORDS_VERSION}"
-        self._file = IndexFile(
-            path, version, _TABLES, read_only=read_only, busy_seconds=busy_seconds
-        )
-
-    def close(self) -> None:
-        """Close the file. May be called more than once."""
-        self._file.close()
-
-    def reached(self) -> Reached:
-        """Return how far the index has come."""
-        return self._file.reached()
+    _version = f"{LAYOUT}.{WORDS_VERSION}"
+    _tables = _TABLES
 
     def add(self, after: int, runs: Sequence[IndexedRun], upto: Reached) -> bool:
         """Add or replace runs, in one transaction.
@@ -111,10 +95,6 @@ class SqliteRunIndex:
                 _write(db, [forgotten])
 
         self._file.change(write)
-
-    def clear(self) -> None:
-        """Forget everything. What was deleted is overwritten."""
-        self._file.clear()
 
 
 def _indexed(row: tuple[Any, ...]) -> IndexedRun:

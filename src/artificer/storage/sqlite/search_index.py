@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from artificer.ports import Found, IndexedText, Reached, TextQuery
-from artificer.storage.sqlite.index_file import IndexFile
+from artificer.storage.sqlite.index_file import SqliteIndex
 from artificer.values.words import WORDS_VERSION, Term
 
 LAYOUT = 1
@@ -43,26 +42,11 @@ ORDER BY words.rowid DESC LIMIT ?
 """
 
 
-class SqliteSearchIndex:
-    """`SearchIndex` in the file ``path``, for any number of threads and processes.
+class SqliteSearchIndex(SqliteIndex):
+    """`SearchIndex` in a file, for any number of threads and processes."""
 
-    The file is made when something is first added. It is not synced: a loss of power may take it.
-    With ``read_only`` it is used as far as it has come, and nothing is made or changed.
-    """
-
-    def __init__(self, path: Path, *, read_only: bool = False, busy_seconds: float = 2.0) -> None:
-        version = f"{LAYOUT}.{WORDS_VERSION}"
-        self._file = IndexFile(
-            path, version, _TABLES, read_only=read_only, busy_seconds=busy_seconds
-        )
-
-    def close(self) -> None:
-        """Close the file. May be called more than once."""
-        self._file.close()
-
-    def reached(self) -> Reached:
-        """Return how far the index has come."""
-        return self._file.reached()
+    _version = f"{LAYOUT}.{WORDS_VERSION}"
+    _tables = _TABLES
 
     def add(self, after: int, texts: Sequence[IndexedText], upto: Reached) -> bool:
         """Add all texts between two positions, in one transaction.
@@ -76,10 +60,6 @@ class SqliteSearchIndex:
         values = (match_of(query.terms), before, query.since, query.kind, query.kind, limit)
         rows: list[Any] = self._file.ask(lambda db: db.execute(_FIND, values).fetchall(), [])
         return [Found(*row) for row in rows]
-
-    def clear(self) -> None:
-        """Forget everything. What was deleted is overwritten."""
-        self._file.clear()
 
 
 def _write(db: sqlite3.Connection, texts: Sequence[IndexedText]) -> None:
