@@ -261,6 +261,7 @@ async def test_check_warns_of_shell_habits_and_missing_programs(shell: Shell) ->
             "Usage:\tsort [OPTIONS] <sort filter> [file...]",
             [("filter", True, False), ("file", False, True)],
         ),
+        ("usage: sort --key KEY file", [("file", True, False)]),
         ("no usage at all", []),
     ],
 )
@@ -269,6 +270,22 @@ def test_operands_are_read_from_the_usage_line(
 ) -> None:
     found = read_usage(usage, ("sort",))
     assert [(operand.name, operand.required, operand.many) for operand in found] == operands
+
+
+@pytest.mark.req("tools-new-operands")
+@pytest.mark.parametrize(
+    ("usage", "named", "item"),
+    [
+        ("grep [OPTION]... PATTERNS [FILE]...", "files", '["{files}"]'),
+        ("grep PATTERNS FILE", "file_operand", '"{file_operand}"'),
+    ],
+)
+def test_an_operand_with_the_name_of_an_option_stays(usage: str, named: str, item: str) -> None:
+    text = f"Usage: {usage}\nSearch.\n\n  -f, --file=FILE  take PATTERNS from FILE\n"
+    made = draft("grep", (), read_help(text), read_usage(text, ("grep",)))
+    parse_manifest(made, "grep.clad.toml")
+    assert f"  {item},\n" in made
+    assert list(tomllib.loads(made)["args"]) == ["patterns", named, "file"]
 
 
 @pytest.mark.req("tools-new-operands")

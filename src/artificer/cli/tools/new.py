@@ -6,7 +6,8 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from artificer.backends.process.environment import child_environment
@@ -43,7 +44,7 @@ class HelpOption:
     @property
     def name(self) -> str:
         """The argument's name."""
-        return self.flag.strip("-").replace("-", "_")
+        return _snake(self.flag)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,11 @@ class HelpOperand:
     @property
     def name(self) -> str:
         """The argument's name."""
-        return re.sub(r"\W+", "_", self.word.lower()).strip("_")
+        return _snake(self.word)
+
+
+def _snake(word: str) -> str:
+    return re.sub(r"\W+", "_", word.lower()).strip("_")
 
 
 @interruptible
@@ -158,7 +163,8 @@ def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
         return []
     found: dict[str, HelpOperand] = {}
     skipped = {Path(word).name.lower() for word in program}
-    for token in _GROUP.findall(usage[1]):
+    tokens: list[str] = _GROUP.findall(usage[1])
+    for before, token in pairwise(["", *tokens]):
         bare = token.replace("[--]", "").replace("...", "")
         words = [w for w in _WORD.findall(bare) if w.lower() not in _NO_OPERAND]
         words = (
@@ -169,6 +175,8 @@ def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
         if token[0] not in "<[" and words[0].lower() in skipped:
             continue
         operand = HelpOperand(words[0], not token.startswith("["), "..." in token)
+        if before.startswith("--") and _snake(before) == operand.name:
+            continue  # the value of an option that is required
         found.setdefault(operand.name, operand)
     return list(found.values())
 
@@ -222,7 +230,7 @@ def draft(
     parts = [json.dumps(item) for item in items]
     mappings: list[str] = []
     names = {option.name for option in options}
-    wanted = [operand for operand in operands or () if operand.name not in names]
+    wanted = [_apart(operand, names) for operand in operands or ()]
     for operand in wanted:
         lines += _operand_lines(operand)
     for option in options:
@@ -242,6 +250,13 @@ def draft(
         parts.append(item if operand.required and not operand.many else f"[{item}]")
     command = ["[command]", "exec = [", *(f"  {part}," for part in parts), "]", ""]
     return "\n".join([*lines, *command, *mappings, "[output]", 'format = "text"'])
+
+
+def _apart(operand: HelpOperand, options: set[str]) -> HelpOperand:
+    """Return an operand under a name that no option has: ``grep -f FILE`` reads ``FILE...`` too."""
+    taken = operand.name in options
+    ending = "s" if operand.many and f"{operand.name}s" not in options else "_operand"
+    return replace(operand, word=operand.word + ending) if taken else operand
 
 
 def _operand_lines(operand: HelpOperand) -> list[str]:
