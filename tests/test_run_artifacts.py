@@ -34,6 +34,7 @@ async def made() -> Run[str]:
 async def test_an_artifact_has_rows_pictures_and_files() -> None:
     run = await made()
     assert list(run.artifacts) == ["chart:sales", "list:sales", "notes/a.md"]
+    assert "chart:sales: chart, list:sales: list, notes/a.md: file" in repr(run.artifacts)
     chart = run.artifacts["chart:sales"]
     assert chart.rows == ({"Category": "a", "Sold": 1}, {"Category": "b", "Sold": 2.5})
     assert chart.csv().splitlines()[1] == '"a","1.0"'

@@ -124,6 +124,12 @@ class RunArtifacts(Mapping[str, RunArtifact]):
         """Count the artifacts."""
         return len(self._by_key)
 
+    def __repr__(self) -> str:
+        """Name the artifacts: their kinds by their keys."""
+        return (
+            f"<{', '.join(f'{key}: {made.kind}' for key, made in self.items()) or 'no artifacts'}>"
+        )
+
     def find(self, key: str) -> RunArtifact:
         """Return the artifact of an id, or of ``kind:id``.
 
