@@ -106,6 +106,45 @@ def test_every_argument_takes_or_refuses_the_usual_attacks(tmp_path: Path) -> No
     attack(tmp_path / "home", numbers + [(name, value) for name in TEXTUAL for value in TEXTS])
 
 
+WRONG = [None, 5, 1.5, True, "x", "a\0b", b"x", [], {}, object()]
+TYPED: dict[str, Callable[[World, artificer.Run, Any], Any]] = {
+    "got": lambda world, run, value: world.archive.get(value),
+    "found": lambda world, run, value: world.archive.find(value),
+    "verified": lambda world, run, value: world.archive.verify(value),
+    "followed": lambda world, run, value: _first(world.events(value)),
+    "after": lambda world, run, value: _first(world.events("aa-1", after=value)),
+    "agent": lambda world, run, value: world.run("x", value),
+    "resuming": lambda world, run, value: world.resume("aa-1", value),
+    "observer": lambda world, run, value: world.run("x", agent(), observer=value),
+    "changes": lambda world, run, value: world.fork("aa-1", agent(), value),
+    "project": lambda world, run, value: world.build("x", agent(), project=value),
+    "decider": lambda world, run, value: world.build("x", agent(), decider=value),
+    "world": lambda world, run, value: agent().run("x", world=value or 0),
+    "config": lambda world, run, value: World.in_memory(value),
+    "folder": lambda world, run, value: artificer.load_config(value),
+    "picture": lambda world, run, value: Image.from_path(value),
+    "saved": lambda world, run, value: run.save(value),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+async def test_a_value_of_a_wrong_type_is_used_or_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with World.in_memory() as world:
+        run = await world.run("Hello.", agent(kind="deliver"), run_id="aa-1")
+        for value in WRONG:
+            try:
+                made = TYPED[name](world, run, value)
+                if isinstance(made, Awaitable):
+                    await made
+            except BugError:
+                raise
+            except ArtificerError as error:
+                assert error.message
+
+
 CALLS = st.tuples(st.sampled_from([*NUMBERED]), st.integers() | st.floats()) | (
     st.tuples(st.sampled_from([*TEXTUAL]), st.text(max_size=8))
 )
@@ -129,6 +168,11 @@ def test_a_strange_value_is_used_or_refused_by_name(
         (lambda world: world.run("x", agent(output="int")), "'int', a text and not a type"),
         (lambda world: world.run("x", agent(model=5)), "model of an agent is 5, which names none"),
         (lambda world: world.run("x", agent(), history=5), "5 is no conversation to go on from"),
+        (lambda world: world.run("x", "local/smollm2"), "agent is 'local/smollm2', no Agent"),
+        (lambda world: world.run("x", agent(), observer=print), "no Observer"),
+        (lambda world: world.archive.find(5), "word is 5, not a text"),
+        (lambda world: world.fork("aa-1", agent(), 3), "changes is 3, no ForkChanges"),
+        (lambda world: world.build("x", agent(), project=5), "project is 5, not a path"),
         (lambda world: world.send("aa-1", "yes"), "'yes' is not a signal"),
         (lambda world: world.import_run("run.json"), "'run.json' is not an exported run"),
     ],

@@ -31,7 +31,7 @@ from artificer.core.signals import AnswerCall, FollowUp
 from artificer.errors import AuthorError, NotFoundError
 from artificer.ports import Prompt
 from artificer.ports.attachment import split_prompt
-from artificer.values.arguments import shown
+from artificer.values.arguments import instance, shown
 from artificer.world import World
 
 if TYPE_CHECKING:
@@ -292,9 +292,9 @@ class Agent(AgentDefinition[OutputT]):
         """Begin a run with the records of another one and wait for its end, as :meth:`fork`."""
         return wait_for(lambda: self.fork(run, changes, **options), "await agent.fork(…)")
 
-    def cancel_sync(self, run: str | Run, reason: str = "") -> Run[OutputT]:
+    def cancel_sync(self, run: str | Run, reason: str = "", **options: Any) -> Run[OutputT]:
         """End a run, as :meth:`cancel` does."""
-        return wait_for(lambda: self.cancel(run, reason), "await agent.cancel(…)")
+        return wait_for(lambda: self.cancel(run, reason, **options), "await agent.cancel(…)")
 
 
 async def _answer(
@@ -329,7 +329,7 @@ def _none_waits(run: str, call: str | None) -> NotFoundError:
 async def _opened(world: World | None) -> AsyncIterator[World]:
     """Yield the world, or the one of this project, opened for the moment."""
     if world is not None:
-        yield world
+        yield instance("world", world, World, "async with World.open() as world: …")
         return
     async with World.open() as opened:
         yield opened

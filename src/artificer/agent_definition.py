@@ -20,7 +20,7 @@ from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.ports import Executor, Provider, RunContext
-from artificer.values.arguments import milliseconds, shown
+from artificer.values.arguments import instance, milliseconds, shown
 from artificer.values.base import JsonObject
 
 AgentKind = Literal["chat", "deliver"]
@@ -183,6 +183,13 @@ class AgentDefinition(Generic[OutputT]):
         """The kind of the agent's runs: a report, unless they end in JSON or it is chosen."""
         plain = self.output is None and self.check is None
         return self.kind or ("deliver" if plain else "chat")
+
+
+def defined(agent: AgentDefinition[OutputT] | None) -> AgentDefinition[OutputT]:
+    """Return an agent, or the configured one for None. Raises AuthorError for what is none."""
+    if agent is None:
+        return AgentDefinition()
+    return instance("agent", agent, AgentDefinition, "Pass an artificer.Agent(…).")
 
 
 def _checked_models(

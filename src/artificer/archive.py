@@ -34,7 +34,7 @@ from artificer.runtime.summary import Summary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system import SystemClock
-from artificer.values.arguments import whole
+from artificer.values.arguments import instance, plain, whole
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
 from artificer.wiring.providers import mapper_of
@@ -223,7 +223,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
             NotFoundError: none does, or several do.
         """
         journal = self._storage.journal
-        if word == "last":
+        if plain("word", word) == "last":
             async for head in newest(journal, builds=False):
                 return head.run
         if await exists(journal, word):
@@ -273,6 +273,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         journal goes on from each of them is said in ``against``. ``progress`` is called with
         each step that is done.
         """
+        if kept is not None:
+            instance("kept", kept, KeptHeads, "Read them with read_kept(path).")
         found = await verify(self._storage.journal, self._storage.blobs, kept, progress)
         found.problems += await asyncio.to_thread(audit, self.workspaces)
         return found

@@ -26,6 +26,7 @@ from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import LEASE_SECONDS, Durability
 from artificer.providers.registry import PROTOCOLS, PROVIDERS
+from artificer.values.arguments import path as named
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.settings import checked
@@ -231,7 +232,7 @@ def default_project(folder: Path) -> str:
     return f"{name[:40] or 'root'}-{hashlib.sha256(bytes(path)).hexdigest()[:8]}"
 
 
-def load_config(folder: Path | None = None, **flags: object) -> Config:
+def load_config(folder: str | Path | None = None, **flags: object) -> Config:
     """Read ``artificer.toml`` of a folder, then the environment, then flags that are not None.
 
     An empty variable of the environment counts as one that is not set.
@@ -239,7 +240,7 @@ def load_config(folder: Path | None = None, **flags: object) -> Config:
     Raises:
         ConfigError: the file is not TOML, or a setting is unknown or has a wrong value.
     """
-    path = (folder or Path.cwd()) / FILE_NAME
+    path = (Path.cwd() if folder is None else Path(named("folder", folder))) / FILE_NAME
     settings = _read(path)
     if _holds_nul(settings):
         raise ConfigError(f"{path} holds a NUL character, which no setting can.")

@@ -25,6 +25,7 @@ from artificer.errors import AuthorError, OperatorError
 from artificer.ports import BlobStore, Question, Storage
 from artificer.runtime.load import read_chain
 from artificer.runtime.waiting import questions_below, questions_of
+from artificer.values.arguments import path as named
 from artificer.values.base import Digest
 from artificer.values.blocks import Message
 from artificer.values.model import FailureCode, Usage
@@ -269,12 +270,12 @@ class Run(Struct, Generic[OutputT], frozen=True):
         """
         from artificer.report import write_files, write_views
 
+        if format is None and not path:
+            raise AuthorError("`save` needs a folder.", hint="Or a format: save(format='pdf').")
+        place = Path(named("path", path or f"{self.id}.{format}"))
         if format is None:
-            if path is None:
-                raise AuthorError("`save` needs a folder.", hint="Or a format: save(format='pdf').")
-            return write_views(Path(path), self.id, self.state, _finished(self), self._blobs, made)
-        file = Path(path or f"{self.id}.{format}")
-        return write_files(file.parent, self.export(format, name=file.name))[0]
+            return write_views(place, self.id, self.state, _finished(self), self._blobs, made)
+        return write_files(place.parent, self.export(format, name=place.name))[0]
 
     def export(
         self,

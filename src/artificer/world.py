@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from artificer.agent_definition import AgentDefinition
+from artificer.agent_definition import AgentDefinition, defined
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
@@ -29,6 +29,7 @@ from artificer.runs import Run, make_run, text_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
+from artificer.values.arguments import instance, plain, whole
 from artificer.wiring.assemble import (
     assemble,
     assemble_recorded,
@@ -130,7 +131,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         A ``storage`` of your own keeps everything in its place. The world closes it, and the
         providers among the `WorldParts`. Raises AuthorError for what is no part of a world.
         """
-        config, checked = config or load_config(), CheckedParts.of(**parts)
+        config, checked = _checked(config) or load_config(), CheckedParts.of(**parts)
         opened = await open_storage(config, storage, checked.clock)
         async with aclosing(cls(WorldResources(config, opened, checked))) as world:
             yield world
@@ -139,7 +140,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
     def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
         """Return a world that lives as long as the process."""
         made = CheckedParts.of(**parts)
-        return cls(WorldResources(config or Config(), memory_storage(made.clock), made))
+        return cls(WorldResources(_checked(config) or Config(), memory_storage(made.clock), made))
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
@@ -170,7 +171,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         MissingExtraError where the provider's SDK is not installed.
         """
         run_id = self._resources.new_run_id(run_id)
-        agent, deps = await prepared(agent or AgentDefinition(), run_id, deps)
+        agent, deps = await prepared(defined(agent), run_id, deps)
         attendance = Attendance(approver, observer=observer, deps=deps)
         async with assemble(self._resources, agent, prompt, attendance, history) as made:
             state = await made.start(self._resources, run_id)
@@ -196,7 +197,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         InvalidValueError for one of these.
         """
         wanted = Submission(agent=name, priority=priority, tenant=tenant, lane=lane)
-        agent = agent or AgentDefinition()
+        agent = defined(agent)
         return await submit(self._resources, prompt, agent, wanted, run_id, history)
 
     @asynccontextmanager
@@ -222,7 +223,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
 
         `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
         """
-        return _watched(self._resources, run_id, after)
+        return _watched(self._resources, plain("run_id", run_id), whole("after", after))
 
     async def build(
         self,
@@ -244,7 +245,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         Raises NotFoundError without a git repository or a commit, ConfigError without a model, git
         or anything that tests a brief build.
         """
-        agent, run_id = agent or AgentDefinition(), self._resources.new_run_id(run_id)
+        agent, run_id = defined(agent), self._resources.new_run_id(run_id)
         made = await new_build(self._resources, agent, run_id, request, project, options)
         attendance = Attendance(approver, decider, observer)
         async with assemble_recorded(self._resources, agent, made, attendance) as engine:
@@ -271,7 +272,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         ``build_tokens`` is the new limit of what all runs of a build use together.
         Raises NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
         """
-        agent = agent or AgentDefinition()
+        agent = defined(agent)
         spec, ended = await _ended(self._resources, run_id, agent)
         if ended is not None:
             return ended
@@ -303,7 +304,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         from artificer.wiring.forks import new_fork
 
         new_id = self._resources.new_run_id(new_id)
-        agent, deps = await prepared(agent or AgentDefinition(), new_id, deps)
+        agent, deps = await prepared(defined(agent), new_id, deps)
         fork = await new_fork(self._resources, agent, run_id, new_id, changes)
         attendance = Attendance(approver, decider, observer, deps)
         async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:
@@ -348,9 +349,14 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         return await self.archive.get(run_id)
 
 
+def _checked(config: Config | None) -> Config | None:
+    hint = "World.open(artificer.load_config('FOLDER')), or World.open(artificer.Config(home=…))."
+    return None if config is None else instance("config", config, Config, hint)
+
+
 async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolset:
     """Return the tools that a new run of an agent would have. Raises what `World.run` raises."""
-    return await offered_tools(world._resources, agent or AgentDefinition())
+    return await offered_tools(world._resources, defined(agent))
 
 
 def observe(world: World, observer: Observer) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import ClassVar, Literal, Self
 
 from artificer.errors import AuthorError, NotFoundError
+from artificer.values.arguments import path as named
 from artificer.values.arguments import shown
 from artificer.values.base import Value
 from artificer.values.blocks import AttachedBlock, AudioBlock, FileBlock, ImageBlock
@@ -72,7 +73,8 @@ class _Attachment(Value, tag_field="kind"):
             NotFoundError: there is no such file, or it cannot be read.
             AuthorError: it is not of this kind, or too large.
         """
-        return cls.from_bytes(_read(path), name=Path(fspath(path)).name)
+        text = named("path", path)
+        return cls.from_bytes(_read(text), name=Path(text).name)
 
     @classmethod
     def from_bytes(cls, data: bytes, media_type: str = "", *, name: str = "") -> Self:
@@ -187,7 +189,8 @@ def attachment_of(data: bytes, media_type: str = "", *, name: str = "") -> Attac
 
 def attachment_at(path: str | PathLike[str]) -> Attachment:
     """Read a file as the kind that its bytes are. Raises NotFoundError, AuthorError."""
-    return attachment_of(_read(path), name=Path(fspath(path)).name)
+    text = named("path", path)
+    return attachment_of(_read(text), name=Path(text).name)
 
 
 def split_prompt(prompt: Prompt) -> tuple[str, tuple[Attachment, ...]]:
@@ -248,12 +251,12 @@ def clean_name(name: str) -> str:
     return clip(kept.strip(), MAX_NAME)
 
 
-def _read(path: str | PathLike[str]) -> bytes:
+def _read(path: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise NotFoundError(f"{fspath(path)} cannot be read: {error.strerror}.") from error
+        raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _may_be(data: bytes, found: str, claimed: str) -> bool:

@@ -14,6 +14,7 @@ from msgspec import MsgspecError, Struct, json
 
 from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorError
 from artificer.ports import MAX_SIGNALS, Claim, Head, Record, RunHead
+from artificer.values.arguments import instance
 from artificer.values.canon import canonical, digest, digest_of
 
 FORMAT = 2
@@ -45,8 +46,10 @@ def check_name(run: str) -> None:
     """Refuse a run id that cannot be stored as text.
 
     Raises:
+        AuthorError: it is no text.
         CanonicalError: it holds a lone surrogate, as a command line that is not UTF-8 does.
     """
+    instance("run", run, str, "Pass the id of a run: run.id.")
     canonical(run)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from artificer.errors import AuthorError
 from artificer.values.text import clip
+
+T = TypeVar("T")
 
 LARGEST = 2**63 - 1
 """The largest number that every storage can hold."""
@@ -48,6 +51,30 @@ def plain(name: str, value: object) -> str:
 def optional(name: str, value: object) -> str | None:
     """Return a text that can be stored, or None. Raises AuthorError for anything else."""
     return None if value is None else plain(name, value)
+
+
+def path(name: str, value: object) -> str:
+    """Return a path as a text. Raises AuthorError for what can be none."""
+    text = value.__fspath__() if hasattr(value, "__fspath__") else value
+    if not isinstance(text, str) or not _is_path(text):
+        raise AuthorError(
+            f"{name} is {shown(value)}, not a path.", hint="Pass a text or a pathlib.Path."
+        )
+    return text
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+
+
+def instance(name: str, value: object, kind: type[T], hint: str) -> T:
+    """Return a value of a type of ours. Raises AuthorError for anything else."""
+    if not isinstance(value, kind):
+        raise AuthorError(f"{name} is {shown(value)}, no {kind.__name__}.", hint=hint)
+    return value
 
 
 def new_run_id(value: object) -> str:

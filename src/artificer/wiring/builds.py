@@ -31,6 +31,7 @@ from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
 from artificer.runtime.snapshot import restore
+from artificer.values.arguments import path as named
 from artificer.values.base import JsonValue
 from artificer.wiring.build_sandbox import grants_of_build
 from artificer.wiring.resources import WorldResources
@@ -156,7 +157,7 @@ class Builds:
 
 def project_folder(project: str | Path) -> Path:
     """The folder of a project, to be found from everywhere."""
-    return Path(project).expanduser().absolute()
+    return Path(named("project", project)).expanduser().absolute()
 
 
 def require_command(check: str | None) -> None:

@@ -16,6 +16,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.perform import Performer
 from artificer.telemetry.enable import with_telemetry
+from artificer.values.arguments import instance
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.toolbox import ToolBox
 
@@ -40,6 +41,12 @@ class Attendance(Struct, frozen=True):
             raise AuthorError(
                 f"{self.approver!r} is not an approver.",
                 hint="Pass an object with `async def ask(self, question) -> Answer`.",
+            )
+        if self.observer is not None:
+            instance("observer", self.observer, Observer, "Pass a subclass of artificer.Observer.")
+        if self.decider is not None and not hasattr(self.decider, "decide"):
+            raise AuthorError(
+                f"{self.decider!r} is not a decider.", hint="Pass an object with a method `decide`."
             )
 
 

@@ -18,6 +18,7 @@ from artificer.ports.attachment import checked
 from artificer.providers.chain import chained, providers_of
 from artificer.runtime.fork import ForkChanges, ForkPlan, origin_of, plan_fork
 from artificer.runtime.load import Loaded, first_spec_of, load
+from artificer.values.arguments import instance
 from artificer.values.model import FALLBACK_FAILURES
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import wire_of
@@ -51,7 +52,8 @@ async def new_fork(
         OperatorError: a record cannot be edited.
         AuthorError: the attachments are too much.
     """
-    storage, changes = world.storage, changes or ForkChanges()
+    storage, changes = world.storage, ForkChanges() if changes is None else changes
+    instance("changes", changes, ForkChanges, "ForkChanges(at=…, steer='…')")
     origin = await load(storage.journal, storage.blobs, run)
     before = first_spec_of(origin).replace(submission=None)  # whoever forks executes the fork
     _require_same(agent, before)
