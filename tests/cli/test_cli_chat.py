@@ -9,6 +9,7 @@ from cli_kit import Shell, Terminal, finish, text_of, until
 from strict_server import Calls, Hangs, Says, StrictServer
 from test_cli_terminal import start_at, terminal  # noqa: F401  # a fixture
 
+from artificer.cli.terminal.exits import Exit
 from pictures import png
 
 ASKS = '[policy]\n[[policy.rules]]\ndecision = "ask"\nreason = "charts are dear"\n'
@@ -45,6 +46,21 @@ async def test_a_conversation_goes_on_in_another_process(shell: Shell) -> None:
     assert again.out == "Good morning.\nYou said hello.\n"
     assert said[-3:] == ["Hello", "Good morning.", "What did I say?"]
     assert resumed_by(again.err) == run
+
+
+@pytest.mark.req("cli-chat-resume")
+async def test_a_conversation_keeps_the_settings_that_it_began_with(shell: Shell) -> None:
+    async with StrictServer(Says("Good morning."), Says("You said hello.")) as server:
+        shell.configure(server.url)
+        first = await shell.run("chat", "Hello", "--temperature", "0.2", "--max-tokens", "99")
+        run = resumed_by(first.err)
+        again = await shell.run("chat", "--resume", run, stdin=b"What did I say?\n")
+        assert again.code == 0
+        assert {seen.body["temperature"] for seen in server.seen} == {0.2}
+        assert 99 in server.seen[1].body.values()
+    other = await shell.run("chat", "--resume", run, "--seed", "1")
+    assert other.code == Exit.USAGE
+    assert "leave them out with --resume" in other.err
 
 
 @pytest.mark.req("cli-chat-commands")

@@ -9,16 +9,21 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
+import click
+
 from artificer.agent import Agent
 from artificer.cli.chat.commands import NAMES, ChatEnded, perform
 from artificer.cli.chat.conversation import TerminalChat
 from artificer.cli.commands.run import ChatOptions
 from artificer.cli.execution.agents import load_agent
+from artificer.cli.execution.limits import limits_in
+from artificer.cli.execution.sampling import settings_in
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import complain, note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.contracts.capabilities import Capabilities, Host
+from artificer.core.spec import Limits
 from artificer.errors import ArtificerError
 from artificer.runs import Run
 
@@ -70,7 +75,19 @@ def _agent(options: ChatOptions, configured: Capabilities) -> Agent:
         base = agent.capabilities or configured
         host = (base.host or Host(folder=".")).replace(folder=str(options.folder))
         agent = replace(agent, capabilities=base.replace(host=host))
-    replaced: dict[str, Any] = {"model": options.model or None, "instructions": options.system}
+    settings, limits = settings_in(agent, options), limits_in(tokens=options.max_tokens)
+    if options.resume is not None and (settings or limits):
+        raise click.UsageError(
+            "A conversation keeps the settings that it began with: leave them out with --resume."
+        )
+    if limits:
+        limited = agent.limits.replace(**limits) if agent.limits else Limits(**limits)
+        agent = replace(agent, limits=limited)
+    replaced: dict[str, Any] = {
+        "model": options.model or None,
+        "instructions": options.system,
+        "settings": settings,
+    }
     return replace(agent, **{n: value for n, value in replaced.items() if value is not None})
 
 

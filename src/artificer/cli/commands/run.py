@@ -20,6 +20,7 @@ from artificer.cli.commands.shared import (
     OutcomeOptions,
     ReplyLimit,
     RunOption,
+    SamplingOptions,
     ToolFolders,
     UnattendedOption,
 )
@@ -28,7 +29,13 @@ from artificer.cli.declare import Command, argument, option, options
 
 @options
 class RunOptions(
-    AttachOption, ReplyLimit, OutcomeOptions, AgentOption, ExecutionOptions, UnattendedOption
+    AttachOption,
+    SamplingOptions,
+    ReplyLimit,
+    OutcomeOptions,
+    AgentOption,
+    ExecutionOptions,
+    UnattendedOption,
 ):
     """Run PROMPT until it is finished. Without PROMPT, or with `-`, it is read from stdin.
 
@@ -87,18 +94,6 @@ class RunOptions(
         multiple=True,
         help="auto, none, required or a tool's name, one per turn; the last one repeats.",
     )
-    temperature: float | None = option(
-        type=click.FloatRange(0, 1000, max_open=True), help="Sampling temperature; 0 varies least."
-    )
-    top_p: float | None = option(
-        type=click.FloatRange(0, 1, min_open=True), help="Sample from this share of likely tokens."
-    )
-    seed: int | None = option(
-        type=click.IntRange(0), help="Seed of the sampling, where the server takes one."
-    )
-    reasoning: str | None = option(
-        metavar="EFFORT", help="low, medium or high, or a number of tokens to think in."
-    )
     schema: Path | None = option(
         type=EXISTING_FILE, help="Answer with JSON that matches this JSON Schema."
     )
@@ -123,7 +118,7 @@ class RunOptions(
 
 
 @options
-class ChatOptions(AgentOption, ExecutionOptions):
+class ChatOptions(SamplingOptions, ReplyLimit, AgentOption, ExecutionOptions):
     """Talk to a model, reply by reply, with PROMPT as the first message if there is one.
 
     Text appears as it forms. When the policy says `ask`, you are asked. Ctrl-C interrupts a reply

@@ -111,6 +111,24 @@ class ReplyLimit:
 
 
 @options
+class SamplingOptions:
+    """Settings of the model, in every turn."""
+
+    temperature: float | None = option(
+        type=click.FloatRange(0, 1000, max_open=True), help="Sampling temperature; 0 varies least."
+    )
+    top_p: float | None = option(
+        type=click.FloatRange(0, 1, min_open=True), help="Sample from this share of likely tokens."
+    )
+    seed: int | None = option(
+        type=click.IntRange(0), help="Seed of the sampling, where the server takes one."
+    )
+    reasoning: str | None = option(
+        metavar="EFFORT", help="low, medium or high, or a number of tokens to think in."
+    )
+
+
+@options
 class ReasonOption:
     """The reason that is recorded with a signal."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -15,6 +15,7 @@ from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_prompt
+from artificer.cli.execution.sampling import settings_in
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.run.submitted import check_submitted, submit
@@ -23,7 +24,6 @@ from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
 from artificer.config import Config
 from artificer.contracts.capabilities import Capabilities, Grant, Host
-from artificer.contracts.model_settings import Effort, ModelSettings
 from artificer.contracts.response_format import MAX_SCHEMA, format_of
 from artificer.contracts.workspace_names import name_fault
 from artificer.core.policy import Policy
@@ -34,7 +34,6 @@ from artificer.ports.attachment import attachment_at
 from artificer.values.base import JsonObject
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_value
-from artificer.wiring.settings import each_turn
 
 
 @interruptible
@@ -72,7 +71,7 @@ def _agent(config: Config, options: RunOptions, schema: JsonObject | None) -> Ag
     }
     if limits:
         replaced["limits"] = agent.limits.replace(**limits) if agent.limits else Limits(**limits)
-    replaced["settings"] = _settings(agent, options)
+    replaced["settings"] = settings_in(agent, options, tuple(map(_tool_choice, options.choices)))
     return replace(agent, **{name: value for name, value in replaced.items() if value is not None})
 
 
@@ -85,33 +84,6 @@ def _prompt(options: RunOptions) -> Prompt:
     text = read_prompt(options.prompt)
     attached = list(map(attachment_at, options.attach))
     return [text, *attached] if attached else text
-
-
-def _settings(agent: Agent, options: RunOptions) -> list[ModelSettings] | None:
-    """The agent's settings, with those that the command line replaces in every turn."""
-    named: dict[str, Any] = {
-        "temperature": options.temperature,
-        "top_p": options.top_p,
-        "seed": options.seed,
-        "reasoning": _reasoning(options.reasoning),
-        "tool_choice": tuple(map(_tool_choice, options.choices)) or None,
-    }
-    named = {name: value for name, value in named.items() if value is not None}
-    if not named:
-        return None
-    turns = each_turn(agent.settings)
-    if options.choices:
-        turns = turns[:1]  # the choices say themselves which turn they are for
-    return [turn.replace(**named) for turn in turns]
-
-
-def _reasoning(word: str | None) -> Any:
-    """The effort, or the number of tokens. Raises UsageError."""
-    if word is None or word in get_args(Effort):
-        return word
-    if word.isascii() and word.isdecimal() and int(word) > 0:
-        return int(word)
-    raise click.UsageError(f"--reasoning is {word!r}: use low, medium, high or a number of tokens.")
 
 
 def _capabilities(configured: Capabilities, options: RunOptions) -> Capabilities:
