@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
-from object_server import ObjectServer, objects
-from postgres_server import PostgresServer, postgres
 
 from needs import MISSING
 from sampling import EXPLORE, SEED
+
+if TYPE_CHECKING:
+    from object_server import ObjectServer
+    from postgres_server import PostgresServer
 
 # No timing decides whether a test passes: a busy machine is slow, not wrong.
 _ALWAYS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -140,6 +142,8 @@ def _draw(tests: list[Any], times: float) -> None:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL server. Tests that stop it start it again."""
+    from postgres_server import postgres
+
     with postgres() as server:
         yield server
 
@@ -147,6 +151,8 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def object_server() -> Iterator[ObjectServer]:
     """An S3 server, which the environment names."""
+    from object_server import objects
+
     with objects() as server, pytest.MonkeyPatch.context() as environment:
         environment.setenv("AWS_ENDPOINT_URL", server.endpoint)
         environment.setenv("AWS_ALLOW_HTTP", "true")

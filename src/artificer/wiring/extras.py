@@ -18,6 +18,7 @@ EXTRAS = {
     "studio": ("starlette", "starlette"),
     "postgres": ("psycopg", "psycopg"),
     "s3": ("obstore", "obstore"),
+    "temporal": ("temporalio", "temporalio"),
     "sandbox": ("landlockpy", "landlockpy"),
     "cedar": ("cedarpy", "cedarpy"),
     "otel": ("opentelemetry-api", "opentelemetry"),
