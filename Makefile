@@ -8,7 +8,7 @@ SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-studio bench-crash compare wheels mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-studio bench-cluster bench-crash compare wheels mutants system lock clean
 
 demo: $(VENV)/.demo  ## a page about this checkout by the embedded model, and what keeps it honest
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo/demo.sh
@@ -56,6 +56,9 @@ bench: $(PEERS)/.bench  ## measure against the peers, in one run
 
 bench-studio: $(VENV)/.dev  ## measure the studio: in a browser, watched by many, with 100,000 runs
 	@$(BIN)/python bench/studio.py
+
+bench-cluster: $(VENV)/.dev  ## measure workers of one world in PostgreSQL
+	@$(BIN)/python bench/cluster.py
 
 bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
 	@$(PEERS)/bin/python bench/crash/run.py

@@ -7,8 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from needs import needs
 
 BENCH = Path(__file__).parents[2] / "bench"
 SMALLEST = {
@@ -33,11 +36,25 @@ for bench, sizes in json.loads(sys.argv[1]).items():
 @pytest.mark.req("benches-run")
 def test_every_bench_measures_something(tmp_path: Path) -> None:
     """In one process, with one child for what must be measured in a child."""
-    words = [sys.executable, "-c", PROGRAM, json.dumps(SMALLEST)]
-    environment = {**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(tmp_path)}
+    check(SMALLEST, tmp_path)
+
+
+@pytest.mark.req("benches-run")
+@needs("pg_ctlcluster")
+def test_the_bench_of_a_cluster_measures_something(tmp_path: Path) -> None:
+    """With a server and a worker."""
+    check(
+        {"cluster": {"runs": 2, "appends": 2, "only": "appends,costs"}},
+        tmp_path,
+    )
+
+
+def check(benches: dict[str, dict[str, Any]], folder: Path) -> None:
+    words = [sys.executable, "-c", PROGRAM, json.dumps(benches)]
+    environment = {**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(folder)}
     ended = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
     assert ended.returncode == 0, ended.stderr
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert {bench for bench, _ in rows} == set(SMALLEST)
+    assert {bench for bench, _ in rows} == set(benches)
     assert all(row["what"] and row["unit"] for _, row in rows)
     assert all(row["ours"] >= 0 for _, row in rows)

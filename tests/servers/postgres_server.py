@@ -26,7 +26,8 @@ def programs() -> Path | None:
 class PostgresServer:
     """A server in ``folder``."""
 
-    def __init__(self, folder: Path, bin: Path) -> None:
+    def __init__(self, folder: Path, bin: Path, settings: str = SETTINGS) -> None:
+        self._settings = settings
         self._folder = folder
         self._bin = bin
         self._sockets = folder / "s"
@@ -40,7 +41,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        options = f"{SETTINGS} -c unix_socket_directories={self._sockets}"
+        options = f"{self._settings} -c unix_socket_directories={self._sockets}"
         self._run(
             "pg_ctl", "-w", "-t", "120", "-l", str(self._folder / "log"), "-o", options, "start"
         )
@@ -66,13 +67,13 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres() -> Iterator[PostgresServer]:
+def postgres(settings: str = SETTINGS) -> Iterator[PostgresServer]:
     """Start a server, and stop it in the end. Skips the test where there is none."""
     bin = programs()
     require("pg_ctlcluster", bin is not None)
     assert bin is not None
     with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as name:  # sockets want short paths
-        server = PostgresServer(Path(name), bin)
+        server = PostgresServer(Path(name), bin, settings)
         server.make()
         server.start()
         try:

@@ -11,13 +11,22 @@ from cut_line import CutLine, cutting
 from postgres_server import PostgresServer
 
 from artificer.errors import Fenced, OperatorError
-from artificer.ports import UNCLAIMED, Head, StoragePlace
+from artificer.ports import (
+    UNCLAIMED,
+    Amount,
+    Head,
+    Settlement,
+    Spending,
+    Spent,
+    StoragePlace,
+)
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
-from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork
+from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork, commit
 from artificer.storage.postgres.writer import WritingLine
 from artificer.testing.journal_suite import records_after
+from artificer.values.canon import digest_of
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-batches")]
 
@@ -53,13 +62,19 @@ def unwritable(work: PostgresTransaction) -> None:
     work.db.execute("SELECT 1 / 0")
 
 
+def unwritable_at_once(work: PostgresTransaction) -> None:
+    """Fail in the database, with more statements that were sent by then."""
+    for number in range(200):
+        work.db.execute("SELECT 1 / (3 - %s)", (number,))
+
+
 def buggy(work: PostgresTransaction) -> float:
     work.acquire("half", UNCLAIMED)
     return 1 / 0
 
 
 @pytest.mark.parametrize("cut_before", [0, 1])
-@pytest.mark.parametrize("bad", [unwritable, buggy])
+@pytest.mark.parametrize("bad", [unwritable, unwritable_at_once, buggy])
 async def test_a_batch_that_is_split_while_the_connection_is_lost_is_done_once(
     url: str, line: CutLine, tmp_path: Path, bad: PostgresWork, cut_before: int
 ) -> None:
@@ -100,4 +115,51 @@ async def test_a_commit_that_nobody_can_ask_about_is_not_said_to_have_failed(
     assert isinstance(outcome, OperatorError) and outcome.hint is not None
     assert "Nobody knows yet" in outcome.hint
     assert len(await storage.journal.read("a")) == 1
+    await storage.aclose()
+
+
+async def test_what_fails_among_statements_that_are_sent_at_once_is_named(
+    url: str, tmp_path: Path
+) -> None:
+    storage = await opened(url, tmp_path)
+    writing = WritingLine(Database.parse(url, "power", read_only=False))
+    (outcome,) = writing.commit([unwritable_at_once])
+    assert "division by zero" in str(outcome)
+    assert writing.commit([lambda work: 1]) == [1]
+    writing.close()
+    await storage.aclose()
+
+
+async def test_an_append_asks_the_server_once_before_its_commit(url: str, tmp_path: Path) -> None:
+    storage = await opened(url, tmp_path)
+    await storage.journal.acquire("a")
+    with Database.parse(url, "power", read_only=False).connect() as db:
+        trace = tmp_path / "trace"
+        with trace.open("wb") as file:
+            db.pgconn.trace(file.fileno())
+            records = records_after(Head(), "a", *range(5))
+            head = Head(seq=5, hash=records[-1].hash)
+            schema = Database.parse(url, "power", read_only=False).schema
+            blobs = (b"one", b"two", b"one")
+            commit(db, schema, [lambda work: work.append("a", 1, Head(), records, head, blobs)])
+            db.pgconn.untrace()
+    sent = [line for line in trace.read_text().splitlines() if "\tF\t" in line]
+    assert sum(line.split("\t")[3] in ("Query", "Sync", "Flush") for line in sent) <= 3
+    assert await storage.journal.read("a") == records
+    assert storage.journal.small.find(digest_of(b"two")) == b"two"
+    assert await storage.journal.audit() == []
+    await storage.aclose()
+
+
+async def test_an_append_that_is_fenced_keeps_nothing(url: str, tmp_path: Path) -> None:
+    storage = await opened(url, tmp_path)
+    await storage.journal.acquire("a")
+    await storage.journal.acquire("a")
+    records = records_after(Head(), "a", 1)
+    spending = Spending((Settlement("acme", 0, Amount(1, 2)),))
+    with pytest.raises(Fenced):
+        await storage.journal.append("a", 1, Head(), records, (b"mine",), spending)
+    assert await storage.journal.read("a") == []
+    assert await storage.budget.spent("acme", 0) == Spent(Amount(), Amount())
+    assert storage.journal.small.find(digest_of(b"mine")) is None
     await storage.aclose()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from psycopg import Connection
 
@@ -11,7 +11,7 @@ from artificer.storage.agreement import agreed_total
 from artificer.storage.budget import Change, changes_of, corrected
 from artificer.storage.notes import BudgetReserved, BudgetSettled, spent_from
 from artificer.storage.postgres.connection import Server
-from artificer.storage.postgres.reader import last_note
+from artificer.storage.postgres.reader import ask_last_note
 from artificer.storage.postgres.transaction import PostgresTransaction
 from artificer.storage.postgres.writer import PostgresWriter
 
@@ -70,11 +70,16 @@ def _spend(work: PostgresTransaction, spending: Spending) -> None:
 
 def changes(work: PostgresTransaction, spending: Spending) -> list[BudgetReserved | BudgetSettled]:
     """Return the notes of changes that can be made. Raises BudgetError, TamperedError."""
-    if spending.settlements or spending.reservations:
-        work.begin_notes()
+    accounts = {settled.account for settled in spending.settlements}
+    accounts |= {wanted.account for wanted in spending.reservations}
+    if not accounts:
+        return []
+    work.begin_notes()
+    queries = {account: _ask_total(work.db, account) for account in accounts}  # all at once
+    totals = {account: total() for account, total in queries.items()}
     return changes_of(
         spending,
-        lambda account: _total_of(work.db, account),
+        totals.__getitem__,
         lambda account, now, without: _reserved_of(work.db, account, now, without),
     )
 
@@ -99,7 +104,7 @@ def write(work: PostgresTransaction, changes: Sequence[Change]) -> None:
 
 def _correct(work: PostgresTransaction, account: str, correction: Correction) -> Amount:
     work.begin_notes()
-    total = correction.of(_total_of(work.db, account))
+    total = correction.of(_ask_total(work.db, account)())
     write(work, [corrected(account, total, correction)])
     return total
 
@@ -110,7 +115,11 @@ def _reserved_of(db: Connection, account: str, now: int, without: Collection[int
     return Amount(*row)
 
 
-def _total_of(db: Connection, account: str) -> Amount:
-    """Return an account's total, if its row and its last note agree. Raises TamperedError."""
-    row = db.execute(_TOTAL, (account,)).fetchone()
-    return agreed_total(account, row, last_note(db, spent_from(account)))
+def _ask_total(db: Connection, account: str) -> Callable[[], Amount]:
+    """Ask for an account's total. It is there if its row and its last note agree.
+
+    Calling the result raises TamperedError.
+    """
+    row = db.execute(_TOTAL, (account,))
+    note = ask_last_note(db, spent_from(account))
+    return lambda: agreed_total(account, row.fetchone(), note())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from psycopg import Connection
@@ -120,10 +120,20 @@ def unsigned(db: Connection, run: str) -> int:
 
 def last_note(db: Connection, subject: str) -> Note | None:
     """Return the newest note about a subject. Raises TamperedError."""
-    row = db.execute(
+    return ask_last_note(db, subject)()
+
+
+def ask_last_note(db: Connection, subject: str) -> Callable[[], Note | None]:
+    """Ask for the newest note about a subject; calling the result raises TamperedError."""
+    found = db.execute(
         "SELECT hash, body FROM notes WHERE subject = %s ORDER BY entry DESC LIMIT 1", (subject,)
-    ).fetchone()
-    return None if row is None else read_note(*row)
+    )
+
+    def note() -> Note | None:
+        row = found.fetchone()
+        return None if row is None else read_note(*row)
+
+    return note
 
 
 def _tampered(what: str) -> TamperedError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import Connection
@@ -26,12 +26,35 @@ from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.reader import last_note
 from artificer.values.canon import digest_of
 
+_MOVED: LiteralString = """
+WITH moved AS (
+  UPDATE runs SET seq = %(new_seq)s, hash = %(new_hash)s
+  WHERE run = %(run)s AND epoch = %(epoch)s AND seq = %(seq)s AND hash = %(hash)s RETURNING run
+), added AS (
+  INSERT INTO records (run, seq, hash, body)
+  SELECT moved.run, %(seq)s + new.n, new.hash, new.body
+  FROM moved, unnest(%(hashes)s::text[], %(bodies)b::bytea[]) WITH ORDINALITY AS new (hash, body, n)
+  ORDER BY new.n
+)"""
+# A blob that lay there already is a record's own from now on.
+_KEPT: LiteralString = """, kept AS (
+  INSERT INTO blobs (digest, data) SELECT new.digest, new.data
+  FROM moved, unnest(%(digests)s::text[], %(blobs)b::bytea[]) AS new (digest, data)
+  ORDER BY new.digest
+  ON CONFLICT (digest) DO UPDATE SET put = NULL WHERE blobs.put IS NOT NULL
+)"""
+_XID: LiteralString = " SELECT pg_current_xact_id()::text FROM moved"
+
 
 class PostgresTransaction:
-    """The writes that a unit of work may make, between BEGIN and COMMIT."""
+    """The writes that a unit of work may make, between BEGIN and COMMIT.
+
+    ``xid`` is the transaction's number, once a write has told it.
+    """
 
     def __init__(self, db: Connection, schema: str) -> None:
         self.db = db
+        self.xid: str | None = None
         self._schema = schema
         self._held: set[Lock] = set()
 
@@ -77,26 +100,28 @@ class PostgresTransaction:
         """Append records that are known to lead from ``head`` to ``new_head``.
 
         The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
-        the epoch and knows the head, and nothing is written when it does not.
+        the epoch and knows the head, and nothing is written when it does not. All is one
+        statement: while the server is asked and answers, others may wait for this transaction.
         """
-        moved = self.db.execute(
-            "UPDATE runs SET seq = %s, hash = %s "
-            "WHERE run = %s AND epoch = %s AND seq = %s AND hash = %s",
-            (new_head.seq, new_head.hash, run, epoch, head.seq, head.hash),
-        )
-        if moved.rowcount == 0:
-            raise self._fenced(run, epoch, head)
-        if records:
-            self.db.cursor().executemany(
-                "INSERT INTO records (run, seq, hash, body) VALUES (%s, %s, %s, %s)",
-                [(run, record.seq, record.hash, record.body) for record in records],
-            )
+        values: dict[str, Any] = {
+            "run": run,
+            "epoch": epoch,
+            "seq": head.seq,
+            "hash": head.hash,
+            "new_seq": new_head.seq,
+            "new_hash": new_head.hash,
+            "hashes": [record.hash for record in records],
+            "bodies": [record.body for record in records],
+        }
+        query = _MOVED + _XID
         if blobs:
-            self.db.cursor().executemany(
-                "INSERT INTO blobs (digest, data) VALUES (%s, %s) ON CONFLICT (digest) DO UPDATE "
-                "SET put = NULL WHERE blobs.put IS NOT NULL",  # it is a record's own from now on
-                sorted((digest_of(blob), blob) for blob in blobs),
-            )
+            kept = {digest_of(blob): blob for blob in blobs}
+            values |= {"digests": list(kept), "blobs": list(kept.values())}
+            query = _MOVED + _KEPT + _XID
+        moved = self.db.execute(query, values).fetchone()
+        if moved is None:
+            raise self._fenced(run, epoch, head)
+        (self.xid,) = moved
 
     def begin_notes(self) -> None:
         """Let nobody else write notes until the transaction ends: before they are looked at."""
@@ -216,31 +241,34 @@ def commit(db: Connection, schema: str, works: Sequence[PostgresWork]) -> list[A
         psycopg.Error: the connection was lost before, or so waited the only unit: the same can be
             tried again.
     """
-    try:
-        db.execute("BEGIN")
-        transaction = PostgresTransaction(db, schema)
-        outcomes = [_attempt(work, transaction) for work in works]
-    except BaseException as error:  # noqa: BLE001 - half a unit must not be committed with the next
-        return _failed(db, error, works)
-    return _end(db, outcomes, works)
-
-
-def _end(db: Connection, outcomes: list[Any], works: Sequence[PostgresWork]) -> list[Any]:
+    transaction = PostgresTransaction(db, schema)
+    outcomes: list[Any] = []
     xid = None
     try:
-        (xid,) = _one(db.execute("SELECT pg_current_xact_id_if_assigned()::text"))
-        db.execute("COMMIT")
-    except psycopg.Error as error:
-        if xid is not None and db.broken:
+        with db.pipeline():  # who asks waits for the server, whoever only writes does not
+            db.execute("BEGIN")
+            outcomes = [_attempt(work, transaction) for work in works]
+            xid = transaction.xid or _assigned(db)
+            db.execute("COMMIT")
+    except BaseException as error:  # half a unit must not be committed with the next
+        if xid is not None and db.broken and isinstance(error, psycopg.Error):
             raise Unknown(xid, outcomes) from error
         return _failed(db, error, works)
     return outcomes
+
+
+def _assigned(db: Connection) -> str | None:
+    """The number of the transaction, once it has written something."""
+    (xid,) = _one(db.execute("SELECT pg_current_xact_id_if_assigned()::text"))
+    return None if xid is None else str(xid)
 
 
 def _failed(db: Connection, error: BaseException, works: Sequence[PostgresWork]) -> list[Any]:
     """Undo all; return the outcome of the only unit of work, or raise what ``commit`` says."""
     with suppress(psycopg.Error):
         db.execute("ROLLBACK")
+    if isinstance(error, psycopg.errors.PipelineAborted):  # what came after the one that failed
+        error = error.__context__ or error
     if is_lost(error) and db.broken:
         raise error
     if len(works) > 1:  # it costs the others their shared commit, not their work
