@@ -276,15 +276,17 @@ class TestSweeper:
         await sweeper.look_at_new()
         assert handed.woken == [(run, "signal")]
 
-    async def test_many_new_runs_are_all_found(self) -> None:
+    @pytest.mark.parametrize("before", [0, 1])
+    async def test_many_new_runs_are_all_found(self, before: int) -> None:
         world = world_of()
         handed = Handed()
         sweeper = Sweeper(world, handed)  # type: ignore[arg-type]
-        await world.submit("First", chat())
+        for _ in range(before):
+            await world.submit("First", chat())
         await sweeper.look_at_new()
         runs = [await world.submit("Hi", chat()) for _ in range(230)]
         await sweeper.look_at_new()
-        assert {wanted.run for wanted in handed.submitted[1:]} == set(runs)
+        assert {wanted.run for wanted in handed.submitted[before:]} == set(runs)
 
     async def test_an_imported_run_is_not_executed_because_its_file_says_so(self) -> None:
         origin, world = world_of(), world_of()

@@ -65,7 +65,7 @@ class Sweeper:
         self._dispatcher = dispatcher
         self._times = times or SweepTimes()
         self._submissions: OrderedDict[str, Submission | None] = OrderedDict()
-        self._newest = frozenset[str]()
+        self._newest: frozenset[str] | None = None
         self._position: int | None = None
         self.backlog = Backlog()
 
@@ -90,14 +90,15 @@ class Sweeper:
         for run in sorted(signalled):
             await self._signalled(run)
         self._position = position  # only now: what failed is looked at again
-        newest, before = set[str](), None
+        known, before = self._newest or frozenset[str](), None
+        newest = set[str]()
         while page := await self._storage.journal.runs(before, PAGE):
             found = [head.run for head in page if head.head.seq]
-            for run in [run for run in found if run not in self._newest]:
+            for run in [run for run in found if run not in known]:
                 await self._submit(run)
             newest.update(found)
             before = page[0].run
-            if before in self._newest or not self._newest or len(newest) > REMEMBERED:
+            if before in known or self._newest is None or len(newest) > REMEMBERED:
                 break
         self._newest = frozenset(newest)
 
