@@ -200,9 +200,9 @@ def throughput(server: PostgresServer, runs: int, temporal: int) -> Iterator[Row
     local = asyncio.run(handed_out("local", runs))
     yield Row("three workers / the dispatcher in the process, empty", rate, three.rate, local)
     if temporal:
-        from temporal_server import temporal as temporal_server
+        from temporal_server import TemporalServer
 
-        with temporal_server() as other:
+        with TemporalServer.running() as other:
             empty = asyncio.run(handed_out(f"temporal://{other.address}/default", runs))
         yield Row("three workers / Temporal's server, empty", rate, three.rate, empty)
 

@@ -151,9 +151,9 @@ def postgres_server() -> Iterator[PostgresServer]:
 @pytest.fixture(scope="session")
 def object_server() -> Iterator[ObjectServer]:
     """An S3 server, which the environment names."""
-    from object_server import objects
+    from object_server import ObjectServer
 
-    with objects() as server, pytest.MonkeyPatch.context() as environment:
+    with ObjectServer.running() as server, pytest.MonkeyPatch.context() as environment:
         environment.setenv("AWS_ENDPOINT_URL", server.endpoint)
         environment.setenv("AWS_ALLOW_HTTP", "true")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from temporal_server import TemporalServer, temporal
+from temporal_server import TemporalServer
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[TemporalServer]:
-    with temporal() as started:
+    with TemporalServer.running() as started:
         yield started

@@ -11,8 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 from cut_line import cutting
-from object_server import ObjectServer, listening
+from object_server import ObjectServer
 from postgres_server import PostgresServer
+from program_server import listening
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool

@@ -69,7 +69,7 @@ class RemoteKind:
         storage = RemoteStorage(api)
         try:
             await storage.signals.since(None)
-        except BaseException:
+        except BaseException:  # an interrupt too: nobody else could close it
             api.close()
             raise
         return storage
