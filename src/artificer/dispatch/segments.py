@@ -56,20 +56,20 @@ class Segments:
         return Parked(REFUSED_S)
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
-        if not await self._known(run):
+        try:
+            state = await state_of(self._storage, run)
+        except NotFoundError:  # it is pruned
             return RunOver()
         if cause.startswith(CANCEL):
-            await self._cancel(run, cause.removeprefix(CANCEL))
-        found = await self.standing(run)
+            await self._cancel(run, state, cause.removeprefix(CANCEL))
+        found = await self._standing(run, state)
         if found is None:
-            spec = (await state_of(self._storage, run)).run_spec
-            await self._world.resume(run, agent_of(spec, self._agents))
-            found = await self.standing(run)
+            await self._world.resume(run, agent_of(state.run_spec, self._agents))
+            found = await self._standing(run, await state_of(self._storage, run))
         return found or Parked(AGAIN_S)
 
-    async def standing(self, run: str) -> SegmentEnd | None:
-        """Return what a run waits for; None where it can go on. Raises NotFoundError."""
-        state = await state_of(self._storage, run)
+    async def _standing(self, run: str, state: RunState) -> SegmentEnd | None:
+        """Return what a run in this state waits for; None where it can go on."""
         signals = await self._storage.signals.read(run, state.letters)
         if state.phase is RunPhase.FINISHED:
             return None if signals else RunOver()
@@ -110,18 +110,11 @@ class Segments:
             return None
         return max(0.0, delay - (self._world.clock.now() - state.now) / 1000)
 
-    async def _cancel(self, run: str, reason: str) -> None:
+    async def _cancel(self, run: str, state: RunState, reason: str) -> None:
         """Post the signal that ends a run, once: whichever process executes it takes it."""
-        state = await state_of(self._storage, run)
         waiting = await self._storage.signals.read(run, state.letters)
         if state.phase is not RunPhase.FINISHED and not any(_cancels(body) for _, body in waiting):
             await self._world.send(run, Cancel(reason=reason[:16_000]))
-
-    async def _known(self, run: str) -> bool:
-        try:
-            return bool(await self._storage.journal.read(run, limit=1))
-        except NotFoundError:  # it is pruned
-            return False
 
 
 def _type_of(body: bytes) -> str:

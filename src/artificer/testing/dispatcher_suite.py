@@ -216,8 +216,8 @@ class DispatcherSuite:
         script = ScriptedSegments(held=["a"])
         async with serving(dispatcher, script, slots=1, grace_s=WITHIN_S) as task:
             await dispatcher.submit(DispatchedRun("a"))
-            await dispatcher.submit(DispatchedRun("b"))
             await script.until("a")
+            await dispatcher.submit(DispatchedRun("b"))
             task.cancel()
             await asyncio.sleep(0)
             await script.let_go("a")

@@ -39,7 +39,7 @@ CANCELS = 4
 """Cancellations that a worker executes at once, besides its slots."""
 
 FULL_S = 1.0
-"""Seconds until a run is tried again whose lane is full."""
+"""Seconds until a run is tried again whose lane is full, or whose worker stops."""
 
 
 class TemporalDispatcher:
@@ -73,11 +73,13 @@ class TemporalDispatcher:
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
+        stopping = False
 
         @activity.defn(name=ACTIVITY)
         async def perform(run: str, cause: str, lane: str) -> dict[str, Any]:
             async with self._beating(), self._lane(lane, cause) as free:
-                end: SegmentEnd = await execute(run, cause) if free else Parked(FULL_S)
+                begins = free and not stopping  # the server may hand one out until it knows
+                end: SegmentEnd = await execute(run, cause) if begins else Parked(FULL_S)
             found: dict[str, Any] = msgspec.to_builtins(end)
             found["kind"] = found.pop("type")
             return found
@@ -104,6 +106,7 @@ class TemporalDispatcher:
         try:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            stopping = True
             stopped = [worker.shutdown() for worker in workers]
             await asyncio.gather(*stopped, return_exceptions=True)
             await asyncio.gather(*running, return_exceptions=True)
