@@ -119,8 +119,13 @@ class BenchWorkers:
 
     @property
     def done(self) -> dict[str, Done]:
-        """The runs that are over."""
-        return {run: done for worker in self._workers for run, done in worker.done.items()}
+        """The runs that are over. Of several workers that found one so, the first counts."""
+        found: dict[str, Done] = {}
+        for worker in self._workers:
+            for run, done in worker.done.items():
+                if run not in found or done.over < found[run].over:
+                    found[run] = done
+        return found
 
     @property
     def attempts(self) -> int:

@@ -107,7 +107,7 @@ async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         model = ScriptedProvider(answering(asked.get("calls", 0)))
         match asked["do"]:
             case "confirm":
-                return {"dead": await world._resources.storage.confirm_dead()}
+                return {"dead": world._resources.storage.owner.confirm_dead()}
             case "run":
                 one = Limits(concurrency=1)
                 paying = Agent(kind="chat", model=model, tools=tools(folder, asked), limits=one)

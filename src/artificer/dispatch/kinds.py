@@ -10,18 +10,25 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import Struct
 
 from artificer.config import Config
+from artificer.dispatch.assigned import AssignedRuns
 from artificer.dispatch.local import LocalDispatcher
 from artificer.errors import ConfigError
 from artificer.plugins import Registry
 from artificer.ports import DispatchedRun, Dispatcher
+from artificer.world import World, storage_of
 
 
 class DispatcherPlace(Struct, frozen=True):
-    """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world."""
+    """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world.
+
+    ``assigned`` are the runs of this worker, where the world assigns them; None otherwise, and for
+    a program that only submits.
+    """
 
     url: str
     world: str
     lanes: Mapping[str, int]
+    assigned: AssignedRuns | None = None
 
 
 @runtime_checkable
@@ -34,7 +41,7 @@ class DispatcherKind(Protocol):
 
 class _Local:
     async def open(self, place: DispatcherPlace) -> Dispatcher:
-        return LocalDispatcher(place.lanes)
+        return LocalDispatcher(place.lanes, assigned=place.assigned)
 
 
 LOCAL = _Local()
@@ -50,8 +57,14 @@ KINDS: Registry[DispatcherKind] = Registry(
 """The kinds of dispatchers, by the scheme of the setting ``[worker] dispatcher``."""
 
 
-async def open_dispatcher(config: Config) -> Dispatcher:
-    """Open the dispatcher of a project. Raises ConfigError, MissingExtraError, OperatorError."""
+async def open_dispatcher(config: Config, world: World | None = None) -> Dispatcher:
+    """Open the dispatcher of a project; a worker names its world.
+
+    Raises:
+        ConfigError: there is no such kind, or its place cannot be used.
+        MissingExtraError: the kind's library is not installed.
+        OperatorError: its server does not answer.
+    """
     worker = config.worker
     kind = KINDS.get(worker.dispatcher.partition(":")[0])
     if kind is None:
@@ -59,9 +72,16 @@ async def open_dispatcher(config: Config) -> Dispatcher:
             f"Unknown dispatcher: {worker.dispatcher!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct [worker] dispatcher in artificer.toml, or --dispatcher.",
         )
-    world = world_name(config.storage, config.project_folder.name)
-    place = DispatcherPlace(worker.dispatcher, world, worker.lanes)
+    name = world_name(config.storage, config.project_folder.name)
+    assigned = None if world is None else assigned_runs(world)
+    place = DispatcherPlace(worker.dispatcher, name, worker.lanes, assigned)
     return await kind.open(place)
+
+
+def assigned_runs(world: World) -> AssignedRuns | None:
+    """Return the runs that a world assigns to this process; None where it assigns none."""
+    storage = storage_of(world)
+    return AssignedRuns(storage.assignments, storage.owner) if storage.assignments else None
 
 
 async def announce(config: Config, wanted: DispatchedRun) -> None:

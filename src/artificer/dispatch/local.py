@@ -1,6 +1,7 @@
 """The dispatcher of one process: it needs no server, and forgets everything when it ends.
 
-Several workers may each have one for the same world. The journal lets one of them execute a run.
+Several workers may each have one for the same world. A storage that several machines share says
+which of them begins a run (`AssignedRuns`); the journal lets one of them execute it.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Literal
 
 from msgspec import Struct
 
 from artificer.core.submission import FIRST
+from artificer.dispatch.assigned import SUBMITTED, AssignedRuns
 from artificer.dispatch.turns import Turns
 from artificer.errors import OperatorError
 from artificer.ports import (
@@ -50,9 +53,18 @@ class _Dispatched(Struct):
 
 
 class LocalDispatcher:
-    """Executes runs in this process. ``lanes`` are the limits of lanes, by their names."""
+    """Executes runs in this process. ``lanes`` are the limits of lanes, by their names.
 
-    def __init__(self, lanes: Mapping[str, int] | None = None, limit: int = MAX_RUNS) -> None:
+    With ``assigned``, it executes those that are assigned to it among all workers.
+    """
+
+    def __init__(
+        self,
+        lanes: Mapping[str, int] | None = None,
+        limit: int = MAX_RUNS,
+        assigned: AssignedRuns | None = None,
+    ) -> None:
+        self._assigned = assigned
         self._lanes = dict(lanes or {})
         self._limit = limit
         self._runs: dict[str, _Dispatched] = {}
@@ -69,7 +81,7 @@ class LocalDispatcher:
 
     async def submit(self, wanted: DispatchedRun) -> None:
         """Have a run executed, unless it is dispatched already. Raises OperatorError."""
-        self._submit(wanted, "submitted")
+        self._submit(wanted, SUBMITTED)
 
     async def wake(self, run: str, cause: str) -> None:
         """Have a parked run executed again; one that is being executed goes on after that."""
@@ -93,8 +105,14 @@ class LocalDispatcher:
             found.cause = found.again = cause
             self._changed.set()
 
+    async def lost(self) -> Sequence[str]:
+        """Return runs that other workers have left, or died with."""
+        return await self._assigned.lost() if self._assigned is not None else ()
+
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
+        if self._assigned is not None:
+            execute = partial(self._assigned.execute, execute)
         try:
             while True:
                 self._changed.clear()
@@ -106,6 +124,8 @@ class LocalDispatcher:
                 self._ring()
         finally:
             await _drain(list(self._tasks), grace_s)
+            if self._assigned is not None:
+                await self._assigned.leave()
 
     async def aclose(self) -> None:
         """Do nothing: what is dispatched here ends with the process."""

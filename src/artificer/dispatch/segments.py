@@ -53,7 +53,7 @@ class Segments:
         except Exception as error:  # noqa: BLE001  # boundary: the code of an agent's program
             why = places(error)
         log.error("run %s cannot be executed here: %s", run, why)
-        return Parked(REFUSED_S)
+        return Parked(REFUSED_S, refused=True)
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
         try:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from artificer.core.submission import Submission
 from artificer.dispatch.callers import topmost
 from artificer.errors import ArtificerError
-from artificer.ports import DispatchedRun, Dispatcher
+from artificer.ports import DispatchedRun, Dispatcher, Recovering
 from artificer.runtime.load import first_spec
 from artificer.runtime.signals import Signalled
 from artificer.world import World
@@ -37,9 +37,10 @@ WAITING = ("waiting", "paused")
 
 
 class SweepTimes(Struct, frozen=True):
-    """How often to look: at what is new, and at all runs that are not over."""
+    """How often to look: at what is new, for what others have lost, and at all that is not over."""
 
     new_s: float = 0.5
+    lost_s: float = 2.0
     all_s: float = 30.0
 
 
@@ -72,13 +73,16 @@ class Sweeper:
     async def run(self) -> None:
         """Sweep until the task is cancelled. What cannot be read or reached is tried again."""
         loop = asyncio.get_running_loop()
-        due = loop.time()
+        due = lost_due = loop.time()
         standings: tuple[str, ...] = (*GOING_ON, *WAITING)
         while True:
             try:
                 if loop.time() >= due:
                     await self.look_at_all(standings)
                     standings, due = GOING_ON, loop.time() + self._times.all_s
+                if loop.time() >= lost_due:
+                    await self.look_for_lost()
+                    lost_due = loop.time() + self._times.lost_s
                 await self.look_at_new()
             except ArtificerError as error:
                 log.warning("runs cannot be looked for: %s", error.message)
@@ -101,6 +105,14 @@ class Sweeper:
             if before in known or self._newest is None or len(newest) > REMEMBERED:
                 break
         self._newest = frozenset(newest)
+
+    async def look_for_lost(self) -> None:
+        """Have the runs executed here that no worker has any more."""
+        if not isinstance(self._dispatcher, Recovering):
+            return
+        for run in await self._dispatcher.lost():
+            if await self._submit(run):
+                await self._dispatcher.wake(run, "lost")
 
     async def look_at_all(self, standings: tuple[str, ...] = (*GOING_ON, *WAITING)) -> None:
         """Submit all runs that stand in one of these ways."""

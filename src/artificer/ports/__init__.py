@@ -5,6 +5,7 @@ suite in ``artificer.testing`` that all of them pass. This is the public place t
 """
 
 from artificer.ports.approver import Answer, Approver, Question
+from artificer.ports.assignments import Assigned, Assignments, AssignmentStanding, HasAssignments
 from artificer.ports.attachment import Attachment, Audio, File, Image, Prompt
 from artificer.ports.blobs import (
     AgingBlobs,
@@ -32,6 +33,7 @@ from artificer.ports.dispatcher import (
     Dispatcher,
     ExecuteSegment,
     Parked,
+    Recovering,
     RunOver,
     SegmentEnd,
 )
@@ -58,7 +60,6 @@ from artificer.ports.journal import (
     Claim,
     Durability,
     Head,
-    Holding,
     Journal,
     Lease,
     Leases,
@@ -103,6 +104,9 @@ from artificer.ports.storage import Storage, StorageKind, StoragePlace
 from artificer.ports.versions import Versions
 
 __all__ = [
+    "Assigned",
+    "AssignmentStanding",
+    "Assignments",
     "Attachment",
     "Audio",
     "File",
@@ -138,6 +142,7 @@ __all__ = [
     "Spending",
     "NO_SPENDING",
     "Record",
+    "Recovering",
     "RunHead",
     "Placed",
     "Ordered",
@@ -153,7 +158,6 @@ __all__ = [
     "TextQuery",
     "Leases",
     "LEASE_SECONDS",
-    "Holding",
     "Fencing",
     "HasOwnerLeases",
     "OwnerHost",
@@ -175,6 +179,7 @@ __all__ = [
     "AgingBlobs",
     "BlobFiles",
     "HasAging",
+    "HasAssignments",
     "HasFiles",
     "Joined",
     "Versions",

@@ -6,8 +6,8 @@ may be lost or wrong at any time: that costs time, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -19,9 +19,13 @@ class RunOver(Struct, frozen=True, tag="over"):
 
 
 class Parked(Struct, frozen=True, tag="parked"):
-    """The run waits for a signal, or for ``seconds`` if that is how long."""
+    """The run waits for a signal, or for ``seconds`` if that is how long.
+
+    ``refused`` says that it cannot be executed here, and that another worker may be able to.
+    """
 
     seconds: float | None = None
+    refused: bool = False
 
 
 class AwaitsRuns(Struct, frozen=True, tag="awaits"):
@@ -88,3 +92,15 @@ class Dispatcher(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections. It may be called more than once."""
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """A dispatcher that has to be asked for the runs of workers that have ended."""
+
+    async def lost(self) -> Sequence[str]:
+        """Return runs that other workers have left, or died with: they are to be executed here.
+
+        Raises:
+            OperatorError: the dispatcher cannot be reached.
+        """

@@ -138,17 +138,6 @@ class Journal(Leases, Protocol):
 
 
 @runtime_checkable
-class Holding(Protocol):
-    """A journal that lists the runs that are held: acquired, and not released."""
-
-    async def holders(self) -> list[str]:
-        """Return the owners that hold runs, each once."""
-
-    async def held_by(self, owners: Sequence[str], limit: int) -> list[str]:
-        """Return runs that one of these owners holds: the oldest ``limit``, oldest first."""
-
-
-@runtime_checkable
 class Anchored(Protocol):
     """A journal that something outside of it proves to have come as far as it had."""
 

@@ -38,7 +38,6 @@ from artificer.ports import (
 )
 from artificer.testing.blob_suite import BlobSuite
 from artificer.testing.budget_suite import BudgetSuite
-from artificer.testing.held_runs_suite import HeldRunsSuite
 from artificer.testing.journal_suite import JournalSuite, records_after
 from artificer.testing.signals_suite import SignalsSuite
 from artificer.testing.snapshots_suite import SnapshotsSuite
@@ -53,7 +52,7 @@ def _reservation(number: int) -> Reservation:
 
 
 class StorageSuite(
-    JournalSuite, HeldRunsSuite, BlobSuite, BudgetSuite, SignalsSuite, SnapshotsSuite, VersionsSuite
+    JournalSuite, BlobSuite, BudgetSuite, SignalsSuite, SnapshotsSuite, VersionsSuite
 ):
     """The behaviour of the `Storage` port. Subclass it and give it a fixture ``storage``."""
 

@@ -12,15 +12,16 @@ from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import ProcessOwner, owner_of
 from artificer.ports import (
     AgingBlobs,
+    Assignments,
     BlobFiles,
     BlobStore,
     Budget,
     Clock,
     HasAging,
+    HasAssignments,
     HasFiles,
     HasOwnerLeases,
     HasRunIndex,
-    Holding,
     Indexed,
     Journal,
     RunIndex,
@@ -104,26 +105,11 @@ class OpenStorage:
         storage: object = self.storage
         return storage.run_index if isinstance(storage, HasRunIndex) else None
 
-    async def abandoned_runs(self, limit: int = 1_000) -> list[str]:
-        """Return runs that processes held which do not live any more: the oldest, oldest first.
-
-        A process that was killed held them, or one whose lease has ended. Who resumes them finds
-        out what is known of it.
-        """
-        journal: object = self.storage.journal
-        if not isinstance(journal, Holding):
-            return []
-        owners = await journal.holders()
-        living = await asyncio.to_thread(lambda: [*map(self.owner.is_alive, owners)])
-        dead = [owner for owner, lives in zip(owners, living, strict=True) if not lives]
-        return await journal.held_by(dead, limit) if dead else []
-
-    async def confirm_dead(self) -> list[str]:
-        """Write down which owners on this host are dead, so that others know; return them.
-
-        A process that executes runs of a world in PostgreSQL does so by itself, now and then.
-        """
-        return await asyncio.to_thread(self.owner.confirm_dead)
+    @property
+    def assignments(self) -> Assignments | None:
+        """Which worker has which run; None where one machine has all workers."""
+        storage: object = self.storage
+        return storage.assignments if isinstance(storage, HasAssignments) else None
 
     async def aclose(self) -> None:
         """Close the storage, and give up the runs that this process owns."""

@@ -41,7 +41,7 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
         return await _serve_api(config, options, agents)
     async with (
         World.open(config) as world,
-        aclosing(await open_dispatcher(config)) as dispatcher,
+        aclosing(await open_dispatcher(config, world)) as dispatcher,
     ):
         working = WorkerOptions(
             slots=options.slots or shared.slots,

@@ -84,18 +84,6 @@ class MemoryJournal:
         if run in self._runs and self._runs[run].epoch == epoch:
             self._owners[run] = released(self._owners[run], self._runs[run].seq)
 
-    async def holders(self) -> list[str]:
-        """Return the owners that hold runs, each once."""
-        return sorted({holder for holder in self._holders().values() if holder})
-
-    async def held_by(self, owners: Sequence[str], limit: int) -> list[str]:
-        """Return runs that one of these owners holds: the oldest ``limit``, oldest first."""
-        wanted = {owner for owner in owners if owner}
-        return [run for run, owner in self._holders().items() if owner in wanted][:limit]
-
-    def _holders(self) -> dict[str, str]:
-        return {run: self._owners[run].partition(" ")[0] for run in self._runs}
-
     async def append(
         self,
         run: str,

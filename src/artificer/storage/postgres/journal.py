@@ -27,8 +27,6 @@ from artificer.storage.postgres.checking import audit, rebuild
 from artificer.storage.postgres.connection import Server
 from artificer.storage.postgres.reader import (
     check_epoch,
-    read_held,
-    read_holders,
     read_placed,
     read_records,
     read_runs,
@@ -110,14 +108,6 @@ class PostgresJournal:
     async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
         """Return runs, oldest first; of those older than ``before``, the newest ``limit``."""
         return await self._server.ask(lambda db: read_runs(db, before, limit))
-
-    async def holders(self) -> list[str]:
-        """Return the owners that hold runs, each once."""
-        return await self._server.ask(read_holders)
-
-    async def held_by(self, owners: Sequence[str], limit: int) -> list[str]:
-        """Return runs that one of these owners holds: the oldest ``limit``, oldest first."""
-        return await self._server.ask(lambda db: read_held(db, owners, limit))
 
     async def position(self) -> int:
         """How many records and notes the world's chain has: what joins later comes after them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from psycopg import Connection
@@ -83,22 +83,6 @@ def check_epoch(db: Connection, run: str, epoch: int) -> None:
     found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
     if not found or found.epoch != epoch:
         raise fenced(run, epoch, Head(), found or None)
-
-
-def read_holders(db: Connection) -> list[str]:
-    """Return the owners that hold runs."""
-    rows = db.execute("SELECT DISTINCT split_part(owner, ' ', 1) FROM runs WHERE owner <> ''")
-    return [owner for (owner,) in rows if owner]
-
-
-def read_held(db: Connection, owners: Sequence[str], limit: int) -> list[str]:
-    """Return the oldest runs that some owners hold."""
-    rows = db.execute(
-        "SELECT run FROM runs WHERE owner <> '' AND split_part(owner, ' ', 1) = ANY(%s) "
-        "ORDER BY number LIMIT %s",
-        ([owner for owner in owners if owner], limit),
-    )
-    return [run for (run,) in rows]
 
 
 def unsigned(db: Connection, run: str) -> int:

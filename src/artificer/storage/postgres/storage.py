@@ -11,6 +11,7 @@ from artificer.errors import MissingExtraError
 from artificer.ports import AgingBlobs, StoragePlace
 from artificer.ports.clock import wall_time
 from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.postgres.assignments import PostgresAssignments
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
 from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
@@ -55,6 +56,8 @@ class PostgresStorage:
         """The versions of workspaces."""
         self.snapshots = PostgresSnapshots(self._server)
         """Kept states of runs."""
+        self.assignments = PostgresAssignments(self._server)
+        """Which worker has which run."""
         small = PostgresBlobs(self._server)
         self._objects = large_blobs(database, self._server)
         self.aging: AgingBlobs = self._objects or small

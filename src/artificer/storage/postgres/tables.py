@@ -51,7 +51,7 @@ TABLES: tuple[LiteralString, ...] = (
 
 """The tables of layout 1."""
 
-_SAME_USERS: LiteralString = """
+_SAME_USERS_OF_OWNERS: LiteralString = """
 DO $$ DECLARE one record; BEGIN
   FOR one IN SELECT DISTINCT grantee, privilege_type FROM information_schema.role_table_grants
     WHERE table_schema = current_schema() AND table_name = 'spending'
@@ -61,6 +61,10 @@ DO $$ DECLARE one record; BEGIN
   END LOOP;
 END $$
 """
+
+_SAME_USERS_OF_ASSIGNMENTS: LiteralString = _SAME_USERS_OF_OWNERS.replace(
+    " ON owners TO", " ON assignments TO"
+)
 
 CHANGES: tuple[tuple[LiteralString, ...], ...] = (
     # 2: when a blob was put; the owners of runs, on all machines, and their leases.
@@ -72,7 +76,15 @@ CHANGES: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE INDEX owners_machine ON owners (machine) WHERE NOT dead",
         # The runs that are held, by their holders: few of many.
         "CREATE INDEX runs_held ON runs (split_part(owner, ' ', 1)) WHERE owner <> ''",
-        _SAME_USERS,
+        _SAME_USERS_OF_OWNERS,
+    ),
+    # 3: which worker has which run. It may be lost.
+    (
+        "CREATE UNLOGGED TABLE assignments (run text PRIMARY KEY, owner text NOT NULL, "
+        "standing text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(), "
+        "refused text[] NOT NULL DEFAULT '{}') WITH (fillfactor = 70)",
+        "DROP INDEX runs_held",
+        _SAME_USERS_OF_ASSIGNMENTS,
     ),
 )
 """The statements that lead from each layout to the next one. A world is made as one of layout 1 and

@@ -34,8 +34,6 @@ from artificer.storage.sqlite.opening import anchor_problems, open_for_reading, 
 from artificer.storage.sqlite.reader import (
     Connected,
     Reader,
-    read_held,
-    read_holders,
     read_placed,
     read_position,
     read_records,
@@ -261,14 +259,6 @@ class SqliteJournal:
     async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
         """Return runs, oldest first; of those older than ``before``, the newest ``limit``."""
         return await self._opened(self._reader).ask(lambda db: read_runs(db, before, limit))
-
-    async def holders(self) -> list[str]:
-        """Return the owners that hold runs, each once."""
-        return await self._opened(self._reader).ask(read_holders)
-
-    async def held_by(self, owners: Sequence[str], limit: int) -> list[str]:
-        """Return runs that one of these owners holds: the oldest ``limit``, oldest first."""
-        return await self._opened(self._reader).ask(lambda db: read_held(db, owners, limit))
 
     async def audit(self) -> list[str]:
         """Return what is wrong with what is stored, each as one sentence; empty when nothing is."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
-
-import orjson
 
 from artificer.errors import AuthorError, TamperedError
 from artificer.ports import Head, Placed, Record, RunHead
@@ -152,28 +150,6 @@ def read_runs(
         (before, 2**62 if before is None else 0, -1 if limit is None else limit),
     ).fetchall()
     return [RunHead(run, epoch, Head(seq=seq, hash=hash_)) for run, epoch, seq, hash_ in rows[::-1]]
-
-
-_HELD = (
-    "SELECT number, run, CASE instr(owner, ' ') WHEN 0 THEN owner "
-    "ELSE substr(owner, 1, instr(owner, ' ') - 1) END AS holder "
-    "FROM owners JOIN runs USING (run, epoch) WHERE owner <> ''"
-)
-
-
-def read_holders(db: sqlite3.Connection) -> list[str]:
-    """Return the owners that hold runs."""
-    return [owner for (owner,) in db.execute(f"SELECT DISTINCT holder FROM ({_HELD})") if owner]
-
-
-def read_held(db: sqlite3.Connection, owners: Sequence[str], limit: int) -> list[str]:
-    """Return the oldest runs that some owners hold."""
-    query = (
-        f"SELECT run FROM ({_HELD}) WHERE holder <> '' "
-        "AND holder IN (SELECT value FROM json_each(?)) ORDER BY number LIMIT ?"
-    )
-    rows = db.execute(query, (orjson.dumps(list(owners)).decode(), limit))
-    return [run for (run,) in rows]
 
 
 def unsigned(db: sqlite3.Connection, run: str) -> int:

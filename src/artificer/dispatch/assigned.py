@@ -1,0 +1,74 @@
+"""Runs that several workers of one world find: each is begun by the one that it is assigned to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from artificer.errors import ArtificerError
+from artificer.ownership.local import LocalOwner
+from artificer.ports import (
+    CANCEL,
+    Assignments,
+    AssignmentStanding,
+    ExecuteSegment,
+    Parked,
+    RunOver,
+    SegmentEnd,
+)
+
+log = logging.getLogger("artificer.dispatch.assigned")
+
+SUBMITTED = "submitted"
+"""The cause of a run's first segment with a dispatcher: nothing has happened to the run since."""
+
+UNKNOWN_S = 2.0
+"""Seconds until a run is tried again of which the storage could not say who has it."""
+
+
+class AssignedRuns:
+    """The runs that are assigned to this process, as ``owner``."""
+
+    def __init__(self, assignments: Assignments, owner: LocalOwner) -> None:
+        self._assignments = assignments
+        self._owner = owner
+
+    async def execute(self, execute: ExecuteSegment, run: str, cause: str) -> SegmentEnd:
+        """Execute a segment of a run, unless another worker has the run: then it is parked.
+
+        A cancellation is executed at once: it is posted to whoever executes the run.
+        """
+        if cause.startswith(CANCEL):
+            return await execute(run, cause)
+        try:
+            await asyncio.to_thread(self._owner.begin)  # without a lease, all would be lost
+            whose = await self._assignments.take(run, self._owner.id, again=cause != SUBMITTED)
+        except ArtificerError as error:
+            log.warning("nobody knows which worker has run %s: %s", run, error.message)
+            return Parked(UNKNOWN_S)
+        if whose != "ours":
+            return RunOver() if whose == "over" else Parked()
+        standing: AssignmentStanding = "left"
+        try:
+            end = await execute(run, cause)
+            standing = _standing(end)
+            return end
+        finally:
+            with suppress(ArtificerError):  # it is lost with our lease, or asked for again
+                await self._assignments.put(run, self._owner.id, standing)
+
+    async def lost(self) -> list[str]:
+        """Return runs that no worker has any more: from now on, they are this one's."""
+        return await self._assignments.lost(self._owner.id)
+
+    async def leave(self) -> None:
+        """Leave all runs to others, which go on with them at once."""
+        with suppress(ArtificerError):
+            await self._assignments.leave(self._owner.id)
+
+
+def _standing(end: SegmentEnd) -> AssignmentStanding:
+    if isinstance(end, RunOver):
+        return "over"
+    return "refused" if isinstance(end, Parked) and end.refused else "parked"
