@@ -75,4 +75,4 @@ class Unsorted(SystemClock):
     ],
 )
 async def test_a_wrong_clock_is_noticed(wrong: Any, noticed_by: str) -> None:
-    assert noticed_by in await faults(ClockSuite, clock=wrong)
+    assert await faults(ClockSuite, noticed_by, clock=wrong) == {noticed_by}

@@ -110,3 +110,11 @@ def test_in_ci_a_skipped_test_fails(tmp_path: Path) -> None:
     assert done.returncode == 1 and "2 failed" in done.stdout
     whole = outcome_of(tmp_path, "import pytest\npytest.importorskip('nosuchmodule')", CI="1")
     assert whole.returncode == 2, whole.stdout
+
+
+@pytest.mark.req("tests-groups")
+@pytest.mark.xdist_group("shape")
+def test_the_tests_of_a_group_stay_in_one_worker(request: pytest.FixtureRequest) -> None:
+    """pytest-xdist writes the group into the name by which it hands out a test, where it can."""
+    if request.config.getoption("loadgroup", default=False):
+        assert request.node.nodeid.endswith("@shape")

@@ -263,11 +263,12 @@ class Boasting(Wrapped):
 async def test_a_wrong_executor_is_noticed(wrong: Any, noticed_by: str) -> None:
     found = await faults(
         ExecutorSuite,
+        noticed_by,
         executor=wrong,
         working=lambda: ("look_up", {"key": "a"}),
         failing=lambda: ("look_up", {"key": "b"}),
     )
-    assert noticed_by in found
+    assert found == {noticed_by}
 
 
 async def test_a_call_without_an_end_is_noticed() -> None:

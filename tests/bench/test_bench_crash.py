@@ -14,7 +14,7 @@ import pytest
 from needs import needs
 
 RUN = Path(__file__).parents[2] / "bench" / "crash" / "run.py"
-pytestmark = pytest.mark.req("crash-consistency")
+pytestmark = [pytest.mark.req("crash-consistency"), pytest.mark.xdist_group("bench-crash")]
 
 
 def trials(runtime: str, most: int, *scenarios: str) -> dict[str, dict[str, Any]]:

@@ -52,6 +52,7 @@ class Workers:
         """Start a worker, which is killed in the end."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         home = {"ARTIFICER_HOME": str(self.config.home), "ARTIFICER_PROJECT": "test"}
+        home["ARTIFICER_LEASE_SECONDS"] = "3600"  # nobody waits for its end
         words = ["--agent", "orders:agent", "--dispatcher", self._dispatcher]
         words += ["--world", self.config.storage]
         log = (self._folder / "log").open("ab")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,6 +33,13 @@ def world_of(*replies: ScriptedAnswer, **parts: Any) -> World:
 
 def chat(**fields: Any) -> Agent:
     return Agent("scripted/m", kind="chat", **fields)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while True:
+        if condition():
+            return
+        await asyncio.sleep(0.01)
 
 
 async def says(world: World, run: str, text: str) -> None:
@@ -314,9 +322,9 @@ class TestWorker:
             await says(world, run, "hello")
             await world.send(run, FollowUp(text="And?"))
             await says(world, run, "more")
+            await until(lambda: "over" in worker.report().ended)  # one segment may have done both
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert worker.report().ended["over"] >= 2
         assert worker.report().draining
         assert worker.report().executing == {}
 

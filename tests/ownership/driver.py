@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import paying
+from msgspec import structs
 from paying import PROGRAM, write
 
 from artificer import Config, Limits, ScriptedProvider, World, tool
@@ -104,10 +105,14 @@ async def work(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     seconds = asked.get("lease_seconds", 30)
     config = Config(home=home, project="p", storage=url, lease_seconds=seconds)
     async with World.open(config) as world:
+        storage = world._resources.storage
+        if storage.locks is not None:
+            patience = asked.get("patience_s", storage.locks.patience_s)
+            storage.locks = structs.replace(storage.locks, patience_s=patience)
         model = ScriptedProvider(answering(asked.get("calls", 0)))
         match asked["do"]:
             case "confirm":
-                return {"dead": world._resources.storage.owner.confirm_dead()}
+                return {"dead": storage.owner.confirm_dead()}
             case "run":
                 one = Limits(concurrency=1)
                 paying = Agent(kind="chat", model=model, tools=tools(folder, asked), limits=one)

@@ -35,14 +35,10 @@ class ManualLeases:
         lease = self._leases.get(owner)
         return lease and structs.replace(lease, seconds_left=lease.seconds_left - self.now)
 
-    def expired(self, machine: str) -> list[OwnerLease]:
+    def on(self, machine: str) -> list[OwnerLease]:
         self._reach()
         found = [self.find(owner) for owner in self._leases]
-        return [
-            one
-            for one in found
-            if one and not one.dead and one.seconds_left < 0 and one.owner.host.machine == machine
-        ]
+        return [one for one in found if one and not one.dead and one.owner.host.machine == machine]
 
     def end(self, owner: str, *, dead: bool) -> None:
         self._reach()

@@ -32,6 +32,8 @@ CLASSES = pytest.mark.parametrize(
     [("once", True), ("keyed", True), ("keyed", False), ("idempotent", False)],
 )
 PROGRAM = Path(__file__).with_name("program.py")
+SHORT_S = 0.3
+"""How long to wait for processes that do not end."""
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_a_late_orphan_keeps_its_call_in_doubt_and_is_named(
     os.kill(keeping, signal.SIGSTOP)
     owner.send(signal.SIGKILL)
     try:
-        outcome = place.start("resume", **facts).outcome()
+        outcome = place.start("resume", **facts, patience_s=SHORT_S).outcome()
         assert (outcome["status"], statuses(outcome)) == ("completed", ["ambiguous"])
         assert str(keeping) in outcome["results"][0][1]
         assert place.ledger("begin") == [orphan], "nothing was repeated"
@@ -115,7 +117,7 @@ def test_a_process_that_a_thread_had_started_keeps_its_call_in_doubt(
     owner = place.under_way(**facts)
     (orphan,) = place.ledger("begin")
     owner.send(signal.SIGKILL)
-    outcome = place.start("resume", **facts).outcome()
+    outcome = place.start("resume", **facts, patience_s=SHORT_S).outcome()
     assert (outcome["status"], statuses(outcome)) == ("completed", ["ambiguous"])
     assert str(orphan) in outcome["results"][0][1]
     assert place.ledger("begin") == [orphan], "nothing was repeated"

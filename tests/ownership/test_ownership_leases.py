@@ -72,12 +72,14 @@ class TestOtherOwners:
         """It was killed and left its file; the lease would last for an hour."""
         killed = left_by_a_killed_process(tmp_path, leases)
         assert former(owner, killed)[0] == "gone"
+        assert owner.gone_here() == [killed]
 
     def test_a_file_in_a_folder_that_hosts_share_says_nothing_of_another_host(
         self, tmp_path: Path, owner: ProcessWithLease, leases: ManualLeases
     ) -> None:
         killed = left_by_a_killed_process(tmp_path, leases, THERE)
         assert former(owner, killed)[0] == "alive"
+        assert owner.gone_here() == []
         leases.now = LONG + 1
         assert former(owner, killed)[0] == "unknown"
 

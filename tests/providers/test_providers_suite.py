@@ -207,9 +207,9 @@ class ClosedOnce(ScriptedProvider):
 )
 async def test_a_wrong_provider_is_noticed(wrong: Any, noticed_by: str) -> None:
     found = await faults(
-        ProviderSuite, provider=lambda: wrong(lambda body: "Hello."), unreachable=gone
+        ProviderSuite, noticed_by, provider=lambda: wrong(lambda body: "Hello."), unreachable=gone
     )
-    assert noticed_by in found
+    assert found == {noticed_by}
 
 
 async def test_one_that_raises_is_noticed() -> None:

@@ -60,6 +60,8 @@ class AssignedRuns:
 
     async def lost(self) -> list[str]:
         """Return runs that no worker has any more: from now on, they are this one's."""
+        for gone in await asyncio.to_thread(self._owner.gone_here):
+            await self._assignments.leave(gone)
         return await self._assignments.lost(self._owner.id)
 
     async def leave(self) -> None:

@@ -156,14 +156,20 @@ class ProcessWithLease(ProcessOwner):
         """
         found = [
             lease.owner.id
-            for lease in self._leases.expired(self._host.machine)
-            if self._is_here(lease) and self._is_over(lease.owner.id)
+            for lease in self._leases.on(self._host.machine)
+            if lease.seconds_left < 0 and self._is_here(lease) and self._is_over(lease.owner.id)
         ]
         for owner in found:
             self._leases.end(owner, dead=True)
             with suppress(OSError):
                 self.calls_of(owner).rmdir()
         return found
+
+    def gone_here(self) -> list[str]:
+        """Return the owners of this host and folder whose process is gone. Blocks."""
+        leases = [lease for lease in self._leases.on(self._host.machine) if self._is_here(lease)]
+        owners = [lease.owner.id for lease in leases if lease.owner.id != self.id]
+        return [owner for owner in owners if self.find(owner).liveness == "gone"]
 
     def _is_here(self, lease: OwnerLease) -> bool:
         """Whether an owner's host is this one. Then its file is here, if its folder is this one."""

@@ -113,6 +113,10 @@ class LocalOwner:
         """Write down which owners are dead, for those who cannot see it; return them. Blocks."""
         return []
 
+    def gone_here(self) -> list[str]:
+        """Return owners that are known to be gone, before their leases end. Blocks."""
+        return []
+
     def hold(self, run: str, *, take_over: bool = False) -> Hold:
         """Return a hold on a run, to be admitted by the journal."""
         return Hold(self, run, take_over=take_over)

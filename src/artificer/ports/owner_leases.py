@@ -59,8 +59,8 @@ class OwnerLeases(Protocol):
     def find(self, owner: str) -> OwnerLease | None:
         """Return an owner's lease; None for an owner that has none here, or has ended it."""
 
-    def expired(self, machine: str) -> list[OwnerLease]:
-        """Return the leases on a machine that have expired, of owners not known to be dead."""
+    def on(self, machine: str) -> list[OwnerLease]:
+        """Return the leases on a machine, also expired ones, of owners not known to be dead."""
 
     def end(self, owner: str, *, dead: bool) -> None:
         """Write down that an owner is ``dead``; or remove one that no run names any more."""

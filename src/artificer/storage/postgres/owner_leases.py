@@ -80,11 +80,9 @@ class PostgresOwnerLeases:
         row = self._do(lambda db: db.execute(query, (owner,)).fetchone())
         return None if row is None else _lease(row)
 
-    def expired(self, machine: str) -> list[OwnerLease]:
-        """Return the leases on a machine that have expired, of owners not known to be dead."""
-        query: LiteralString = (
-            _FIND + "WHERE machine = %s AND NOT dead AND until < clock_timestamp() ORDER BY until"
-        )
+    def on(self, machine: str) -> list[OwnerLease]:
+        """Return the leases on a machine, also expired ones, of owners not known to be dead."""
+        query: LiteralString = _FIND + "WHERE machine = %s AND NOT dead ORDER BY until"
         return [
             _lease(row) for row in self._do(lambda db: db.execute(query, (machine,)).fetchall())
         ]
