@@ -27,7 +27,8 @@ class TestMemoryRunIndex(RunIndexSuite):
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
+    """In a folder that is not there yet: of a world in PostgreSQL, nothing else may be."""
+    return tmp_path / "project" / "runs.db"
 
 
 @pytest.fixture

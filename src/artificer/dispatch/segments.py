@@ -64,8 +64,8 @@ class Segments:
             await self._cancel(run, state, cause.removeprefix(CANCEL))
         found = await self._standing(run, state)
         if found is None:
-            await self._world.resume(run, agent_of(state.run_spec, self._agents))
-            found = await self._standing(run, await state_of(self._storage, run))
+            idle = await self._world.resume(run, agent_of(state.run_spec, self._agents))
+            found = await self._standing(run, idle.state)
         return found or Parked(AGAIN_S)
 
     async def _standing(self, run: str, state: RunState) -> SegmentEnd | None:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from artificer.files import private_file
+from artificer.files import private_file, private_folder
 
 
 def open_cache(path: Path, busy_seconds: float, statements: Iterable[str]) -> sqlite3.Connection:
@@ -14,6 +14,7 @@ def open_cache(path: Path, busy_seconds: float, statements: Iterable[str]) -> sq
 
     Raises sqlite3.Error, OSError.
     """
+    private_folder(path.parent)  # of a world in PostgreSQL, nothing else may be here yet
     private_file(path)
     db = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
     try:
