@@ -91,6 +91,7 @@ class TestSqliteRunIndex(RunIndexSuite):
     def test_a_damaged_file_is_removed_and_made_again(
         self, index: SqliteRunIndex, path: Path, damage: bytes
     ) -> None:
+        path.parent.mkdir()
         path.write_bytes(damage)
         with pytest.raises(OperatorError, match=r"runs\.db cannot be used"):
             index.reached()
