@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import LiteralString
 
 from psycopg import Connection
 
@@ -10,7 +11,6 @@ from artificer.storage.agreement import check_posted, posted_signals
 from artificer.storage.chain import check_name
 from artificer.storage.notes import signals_of
 from artificer.storage.postgres.connection import Server
-from artificer.storage.postgres.reader import snapshot
 from artificer.storage.postgres.writer import PostgresWriter
 
 
@@ -44,21 +44,20 @@ class PostgresSignals:
         return await self._server.ask(lambda db: _since(db, position))
 
 
+# The signals, and the notes about them with the newest first: both of one moment.
+_READ: LiteralString = """
+SELECT n, NULL, body, n AS place FROM signals WHERE run = %s AND n > %s
+UNION ALL SELECT NULL, hash, body, -entry FROM notes WHERE subject = %s
+ORDER BY place
+"""
+
+
 def _read(db: Connection, run: str, after: int) -> list[tuple[int, bytes]]:
-    with snapshot(db):
-        found = db.execute(
-            "SELECT n, body FROM signals WHERE run = %s AND n > %s ORDER BY n", (run, after)
-        ).fetchall()
-        check_posted(run, found, _posted(db, run, after), lambda: _is_pruned(db, run))
+    rows = db.execute(_READ, (run, after, signals_of(run))).fetchall()
+    found = [(n, body) for n, _, body, _ in rows if n is not None]
+    notes = [(hash_, body) for n, hash_, body, _ in rows if n is None]
+    check_posted(run, found, posted_signals(notes, after), lambda: _is_pruned(db, run))
     return found
-
-
-def _posted(db: Connection, run: str, after: int) -> dict[int, str]:
-    """The digests of the signals with a number greater than ``after``, as the notes say."""
-    notes = db.execute(
-        "SELECT hash, body FROM notes WHERE subject = %s ORDER BY entry DESC", (signals_of(run),)
-    )
-    return posted_signals(notes, after)
 
 
 def _is_pruned(db: Connection, run: str) -> bool:
