@@ -96,9 +96,8 @@ class Group:
         owners = [LocalOwner() for _ in range(many)]
         self.living = {owner.id for owner in owners}
         self.assignments = MemoryAssignments(self.living.__contains__)
-        self.dispatchers = [
-            LocalDispatcher(assigned=AssignedRuns(self.assignments, owner)) for owner in owners
-        ]
+        self.assigned = [AssignedRuns(self.assignments, owner) for owner in owners]
+        self.dispatchers = [LocalDispatcher(assigned=assigned) for assigned in self.assigned]
 
     async def submit(self, *runs: str) -> None:
         """Submit runs to all of them, as their sweepers do."""
@@ -106,12 +105,11 @@ class Group:
             for run in runs:
                 await dispatcher.submit(DispatchedRun(run))
 
-
-async def sweep(dispatcher: LocalDispatcher) -> None:
-    """Have what is lost executed, as its sweeper does."""
-    for run in await dispatcher.lost():
-        await dispatcher.submit(DispatchedRun(run))
-        await dispatcher.wake(run, "lost")
+    async def sweep(self, number: int) -> None:
+        """Have what is lost executed by one of them, as its sweeper does."""
+        for run in await self.assigned[number].lost():
+            await self.dispatchers[number].submit(DispatchedRun(run))
+            await self.dispatchers[number].wake(run, "lost")
 
 
 @pytest.mark.req("dispatch-assigned")
@@ -141,11 +139,11 @@ async def test_what_a_stopping_worker_leaves_and_a_refused_run_go_on_elsewhere()
             await group.submit("held", "refused")
             await second.submit(DispatchedRun("another"))
             await other.until("another")
-            await sweep(second)
+            await group.sweep(1)
             await other.until("refused")
             assert ("held", "submitted") not in other.executed
     async with serving(second, other):
-        await sweep(second)
+        await group.sweep(1)
         assert ("held", "lost") in await other.until("held")
     assert held.cancelled == ["held"]
 
@@ -170,3 +168,13 @@ async def test_without_an_answer_a_run_is_not_begun_but_tried_again() -> None:
     assert isinstance(await assigned.execute(script.execute, "r", "submitted"), Parked)
     assert script.executed == []
     assert isinstance(await assigned.execute(script.execute, "r", "timer"), RunOver)
+
+
+@pytest.mark.req("dispatch-assigned")
+async def test_one_of_the_workers_looks_at_all_runs() -> None:
+    """When it dies another one does. Nobody gets that as a run."""
+    group = Group(3)
+    assert [await one.leads() for one in group.assigned] == [True, False, False]
+    group.living.clear()
+    assert await group.assigned[2].lost() == []
+    assert await group.assigned[2].leads()

@@ -17,11 +17,15 @@ from artificer.ports import (
     RunOver,
     SegmentEnd,
 )
+from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.assigned")
 
 SUBMITTED = "submitted"
 """The cause of a run's first segment with a dispatcher: nothing has happened to the run since."""
+
+ALL_RUNS = "*"
+"""Assigned as if it were a run: looking at all of them. No run has this id."""
 
 UNKNOWN_S = 2.0
 """Seconds until a run is tried again of which the storage could not say who has it."""
@@ -58,16 +62,31 @@ class AssignedRuns:
             with suppress(ArtificerError):  # it is lost with our lease, or asked for again
                 await self._assignments.put(run, self._owner.id, standing)
 
+    async def leads(self) -> bool:
+        """Return whether this worker is the one that looks at all runs. Raises OperatorError."""
+        await asyncio.to_thread(self._owner.begin)
+        found = await self._assignments.take(ALL_RUNS, self._owner.id, again=False)
+        return found == "ours"
+
     async def lost(self) -> list[str]:
-        """Return runs that no worker has any more: from now on, they are this one's."""
+        """Return runs that no worker has any more: they are this one's now. Raises OperatorError.
+
+        A worker whose process is gone from this host has them no more, whatever its lease says.
+        """
         for gone in await asyncio.to_thread(self._owner.gone_here):
             await self._assignments.leave(gone)
-        return await self._assignments.lost(self._owner.id)
+        return [run for run in await self._assignments.lost(self._owner.id) if run != ALL_RUNS]
 
     async def leave(self) -> None:
         """Leave all runs to others, which go on with them at once."""
         with suppress(ArtificerError):
             await self._assignments.leave(self._owner.id)
+
+
+def assigned_runs(world: World) -> AssignedRuns | None:
+    """Return the runs that a world assigns to this process; None where it assigns none."""
+    storage = storage_of(world)
+    return AssignedRuns(storage.assignments, storage.owner) if storage.assignments else None
 
 
 def _standing(end: SegmentEnd) -> AssignmentStanding:

@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import Struct
 
 from artificer.config import Config
-from artificer.dispatch.assigned import AssignedRuns
+from artificer.dispatch.assigned import AssignedRuns, assigned_runs
 from artificer.dispatch.local import LocalDispatcher
 from artificer.errors import ConfigError
 from artificer.plugins import Registry
 from artificer.ports import DispatchedRun, Dispatcher
-from artificer.world import World, storage_of
+from artificer.world import World
 
 
 class DispatcherPlace(Struct, frozen=True):
@@ -76,12 +76,6 @@ async def open_dispatcher(config: Config, world: World | None = None) -> Dispatc
     assigned = None if world is None else assigned_runs(world)
     place = DispatcherPlace(worker.dispatcher, name, worker.lanes, assigned)
     return await kind.open(place)
-
-
-def assigned_runs(world: World) -> AssignedRuns | None:
-    """Return the runs that a world assigns to this process; None where it assigns none."""
-    storage = storage_of(world)
-    return AssignedRuns(storage.assignments, storage.owner) if storage.assignments else None
 
 
 async def announce(config: Config, wanted: DispatchedRun) -> None:

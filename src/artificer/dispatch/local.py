@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -104,10 +104,6 @@ class LocalDispatcher:
         else:
             found.cause = found.again = cause
             self._changed.set()
-
-    async def lost(self) -> Sequence[str]:
-        """Return runs that other workers have left, or died with."""
-        return await self._assigned.lost() if self._assigned is not None else ()
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs until the task is cancelled; those under way then get ``grace_s``."""

@@ -14,9 +14,10 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from artificer.core.submission import Submission
+from artificer.dispatch.assigned import assigned_runs
 from artificer.dispatch.callers import topmost
 from artificer.errors import ArtificerError
-from artificer.ports import DispatchedRun, Dispatcher, Recovering
+from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import first_spec
 from artificer.runtime.signals import Signalled
 from artificer.world import World
@@ -64,6 +65,7 @@ class Sweeper:
         self._world = world
         self._storage = world.storage
         self._dispatcher = dispatcher
+        self._assigned = assigned_runs(world)
         self._times = times or SweepTimes()
         self._submissions: OrderedDict[str, Submission | None] = OrderedDict()
         self._newest: frozenset[str] | None = None
@@ -78,7 +80,9 @@ class Sweeper:
         while True:
             try:
                 if loop.time() >= due:
-                    await self.look_at_all(standings)
+                    is_first = standings is not GOING_ON
+                    if is_first or await self._leads():
+                        await self.look_at_all(standings)
                     standings, due = GOING_ON, loop.time() + self._times.all_s
                 if loop.time() >= lost_due:
                     await self.look_for_lost()
@@ -108,9 +112,9 @@ class Sweeper:
 
     async def look_for_lost(self) -> None:
         """Have the runs executed here that no worker has any more."""
-        if not isinstance(self._dispatcher, Recovering):
+        if self._assigned is None:
             return
-        for run in await self._dispatcher.lost():
+        for run in await self._assigned.lost():
             if await self._submit(run):
                 await self._dispatcher.wake(run, "lost")
 
@@ -135,6 +139,13 @@ class Sweeper:
         self.backlog = Backlog(
             counts.get("open", 0), counts.get("stalled", 0), min(oldest, default=None)
         )
+
+    async def _leads(self) -> bool:
+        """Return whether this worker looks at all runs, for the others too. Those find no more."""
+        leads = self._assigned is None or await self._assigned.leads()
+        if not leads:
+            self.backlog = Backlog()
+        return leads
 
     async def _signalled(self, run: str) -> None:
         """Wake a run that got a signal, or the one that it is a part of."""

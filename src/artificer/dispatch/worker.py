@@ -37,7 +37,7 @@ class WorkerReport(Struct, frozen=True):
 
     ``executing`` are the runs under way with the seconds since their segments began, ``ended``
     counts segments by how they ended: ``over``, ``parked``, ``awaits``, ``stopped`` or ``broken``.
-    ``backlog`` is what the last sweep found.
+    ``backlog`` is what the last sweep found, in the one of several workers that looks at all runs.
     """
 
     executing: dict[str, float]

@@ -33,7 +33,6 @@ from artificer.ports.dispatcher import (
     Dispatcher,
     ExecuteSegment,
     Parked,
-    Recovering,
     RunOver,
     SegmentEnd,
 )
@@ -142,7 +141,6 @@ __all__ = [
     "Spending",
     "NO_SPENDING",
     "Record",
-    "Recovering",
     "RunHead",
     "Placed",
     "Ordered",

@@ -6,8 +6,8 @@ may be lost or wrong at any time: that costs time, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -92,15 +92,3 @@ class Dispatcher(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections. It may be called more than once."""
-
-
-@runtime_checkable
-class Recovering(Protocol):
-    """A dispatcher that has to be asked for the runs of workers that have ended."""
-
-    async def lost(self) -> Sequence[str]:
-        """Return runs that other workers have left, or died with: they are to be executed here.
-
-        Raises:
-            OperatorError: the dispatcher cannot be reached.
-        """
