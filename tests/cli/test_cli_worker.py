@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 
 import httpx
 import pytest
@@ -91,3 +92,44 @@ async def test_the_answer_may_be_json(shell: Shell) -> None:
     shell.configure("http://127.0.0.1:9")
     answer = (await shell.run("run", "--submit", "--json", "Hi")).json()
     assert answer == {"run": answer["run"], "status": "open"}
+
+
+@pytest.mark.req("cli-worker", "http-worker-owner")
+async def test_a_worker_over_http_executes_what_a_studio_hands_out(
+    shell: Shell, tmp_path: Path
+) -> None:
+    """Its own folder has no world; nobody else takes the run while it works."""
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = Shell(tmp_path / "elsewhere")
+    async with PacedDouble() as model:
+        for one in (shell, elsewhere):
+            one.configure(model.url)
+        token = await shell.run("studio", "token", "new", "gpu-1", "--scope", "work")
+        env = {"ARTIFICER_API_TOKEN": token.out.strip()}
+        studio = await shell.start("studio", "--no-open", "--port", "0")
+        address = (await lines_until(studio.stdout, "http://")).split("?")[0]
+        worker = await elsewhere.start("worker", "--api", address, env=env)
+        await lines_until(worker.stderr, '"ready"')
+        submitted = await shell.run("run", "--submit", "--kind", "chat", "Hi")
+        run = submitted.out.strip()
+        await lines_until(worker.stderr, run)
+        refused = await shell.run("resume", run)
+        assert refused.code != 0
+        assert "owned by the worker gpu-1 (token " in refused.err
+        assert "its lease ends at" in refused.err and "--take-over" in refused.err
+        model.text("Good morning.")
+        model.end()
+        await lines_until(worker.stderr, '"executed"')
+        for process in (worker, studio):
+            process.send_signal(signal.SIGTERM)
+            await process.communicate()
+        assert worker.returncode == 0
+    assert (await shell.run("runs", "--status", "completed")).out.count(run) == 1
+    assert "Good morning." in (await shell.run("show", run)).out
+
+
+@pytest.mark.req("cli-worker")
+async def test_an_address_that_is_none_is_refused(shell: Shell) -> None:
+    result = await shell.run("worker", "--api", "studio", env={"ARTIFICER_API_TOKEN": "t"})
+    assert result.code == 3
+    assert "--api studio: that is not the address of a studio" in result.err

@@ -160,6 +160,22 @@ async def test_a_submitted_run_is_a_job_by_itself(served: ServedJobs, tmp_path: 
     assert served.run(world.get(run)).text == "Launched."
 
 
+async def test_a_run_that_no_worker_can_execute_becomes_a_dead_letter(
+    served: ServedJobs, tmp_path: Path
+) -> None:
+    """It says why, and waits for a person."""
+    world = served.serve()
+    run: str = served.run(world.submit("Launch.", Launcher().agent(), name="it:agent"))
+    served.run(served.jobs.submit(run, 3, 1))
+    storage = RemoteStorage(ApiClient(served.url, served.token()), wait_s=1)
+    async with World.open(Config(home=tmp_path), storage) as behind:
+        task = asyncio.create_task(HttpWorker(behind, {}, TIMES).run(2, 0))
+        await eventually(lambda: (run, "dead") in standings(served))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert "it:agent" in served.jobs.queue.get(run).error
+
+
 async def test_a_worker_that_is_stopped_gives_its_run_back(
     served: ServedJobs, tmp_path: Path
 ) -> None:

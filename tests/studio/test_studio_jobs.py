@@ -14,8 +14,11 @@ import pytest
 from worker_kit import ServedJobs
 
 from artificer.agent import Agent
-from artificer.core.signals import Cancel
-from artificer.providers.scripted import ScriptedProvider
+from artificer.core.signals import Cancel, Steer
+from artificer.errors import OwnedError
+from artificer.providers.scripted import ScriptedProvider, say
+from artificer.studio.api.declared import ApiEndpoint
+from artificer.studio.api.endpoints import ENDPOINTS
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ModelFailure
 from artificer.world import World
@@ -119,6 +122,15 @@ class TestLeases:
         second = Worker(served, served.token()).lease()
         assert (second["attempt"], second["former"]) == (2, "")
 
+    def test_a_lease_that_has_ended_is_lost_whether_or_not_somebody_asked_since(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        job = worker.lease()
+        _lapse(served, run)
+        named = f"attempt={job['attempt']}&fence={job['fence']}"
+        assert worker.ask(f"/jobs/{run}/records?{named}&of={run}") == (409, "fenced")
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
+
     def test_an_ending_that_is_said_twice_counts_once(self, run: str, worker: Worker) -> None:
         job = worker.lease()
         assert worker.ask(f"/jobs/{run}/complete", held(job)) == (409, "conflict")  # it is open
@@ -173,9 +185,88 @@ class TestLeases:
         assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
         assert served.jobs.queue.get(run).attempt == 1
 
+    def test_without_its_file_a_queue_begins_again_and_no_record_is_lost(
+        self, served: ServedJobs, worker: Worker, tmp_path: Path
+    ) -> None:
+        world = served.serve(home=tmp_path)
+        agent = Agent(ScriptedProvider([]))
+        run: str = served.run(world.submit("Hello.", agent, name="it:agent"))
+        first = worker.lease(wait=20)
+        assert first["run"] == run
+        served.serve()
+        for path in tmp_path.rglob("jobs.db*"):
+            path.unlink()
+        served.serve(home=tmp_path)
+        second = worker.lease(wait=20)
+        assert (second["run"], second["attempt"]) == (run, 1)
+        assert second["head"]["seq"] >= first["head"]["seq"]
+        assert second["former"].startswith("http-"), "what the first one began is in doubt"
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(first)) == (409, "fenced")
+
+
+@pytest.mark.req("http-worker-owner")
+class TestOwner:
+    def test_nobody_resumes_a_run_of_a_living_worker_without_force(
+        self, served: ServedJobs, worker: Worker, tmp_path: Path
+    ) -> None:
+        run = served.run(_open_run(served.serve(home=tmp_path)))
+        served.run(served.jobs.submit(run, 3, 2))
+        job = worker.lease(seconds=600)
+        agent = Agent(ScriptedProvider([say("Hello.")]))
+        owned = r"owned by the worker worker \(token .*, which is alive: its lease ends at 2"
+        with pytest.raises(OwnedError, match=owned) as refused:
+            served.run(served.world.resume(run, agent))
+        assert "--take-over" in str(refused.value.hint)
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job))[0] == 200
+        served.run(served.world.resume(run, agent, take_over=True))
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
+
+    def test_a_run_is_resumed_once_its_lease_has_ended(
+        self, served: ServedJobs, worker: Worker, tmp_path: Path
+    ) -> None:
+        run = served.run(_open_run(served.serve(home=tmp_path)))
+        served.run(served.jobs.submit(run, 3, 2))
+        job = worker.lease()
+        _lapse(served, run)
+        agent = Agent(ScriptedProvider([say("Hello.")]))
+        assert served.run(served.world.resume(run, agent)).status == "completed"
+        assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
+
+
+def requests_of_workers() -> list[ApiEndpoint]:
+    """The endpoints of the right ``work`` that are about one job."""
+    return [one for one in ENDPOINTS if one.scope == "work" and one.path.startswith("/jobs/{")]
+
 
 @pytest.mark.req("http-worker-hostile")
 class TestHostile:
+    def test_without_a_lease_there_is_nothing_to_see(
+        self, served: ServedJobs, run: str, worker: Worker
+    ) -> None:
+        """Whatever a worker asks for, now and in later releases, it has to hold the lease."""
+        others = Worker(served, served.token())
+        job = others.lease()
+        served.run(served.world.send(run, Steer(text="Faster.")))
+        digest, named = digest_of(b""), f"attempt={job['attempt']}&fence={job['fence']}"
+        asked = requests_of_workers()
+        assert len(asked) > 15
+        for endpoint in asked:
+            path = endpoint.path.replace("{run}", run).replace("{blob}", digest)
+            body = None
+            if endpoint.method == "GET":
+                wanted = {"of": run, "account": f"run:{run}", "now": 0, "name": "w"}
+                known = endpoint.query.__struct_fields__
+                more = [f"{name}={value}" for name, value in wanted.items() if name in known]
+                path += "?" + "&".join([named, *more])
+            else:
+                body = held(job, **{n: v for n, v in BODY.items() if n in _members(endpoint)})
+            assert worker.ask(path, body) == (409, "fenced"), path
+        assert worker.ask("/signals") == (200, {"position": 0, "runs": []})
+        assert worker.ask("/signals?position=0") == (200, {"position": 0, "runs": []})
+        assert others.ask("/signals?position=0")[1]["runs"] == [run]
+        _lapse(served, run)
+        assert others.ask("/signals?position=0") == (200, {"position": 0, "runs": []})
+
     def test_a_worker_touches_its_own_job_alone(
         self, served: ServedJobs, run: str, worker: Worker
     ) -> None:
@@ -222,6 +313,29 @@ class TestHostile:
             assert worker.ask(f"/jobs/{run}/blobs/{secret}?{named}") == (404, "not_found")
             worker.ask(f"/jobs/{run}/release", held(job))
             job = worker.lease()
+
+
+DIGEST = digest_of(b"")
+
+BODY: dict[str, Any] = {
+    "of": "r",
+    "epoch": 1,
+    "head": {},
+    "records": [],
+    "data": "",
+    "body": "",
+    "spending": {},
+    "name": "w",
+    "number": 1,
+    "digest": DIGEST,
+    "error": "It failed.",
+}
+"""Members of the bodies of workers."""
+
+
+def _members(endpoint: ApiEndpoint) -> tuple[str, ...]:
+    assert endpoint.body is not None
+    return endpoint.body.__struct_fields__
 
 
 async def _blob(world: World, data: bytes) -> str:

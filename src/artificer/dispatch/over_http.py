@@ -36,7 +36,7 @@ class HttpWorker:
 
     async def _execute(self, run: str, cause: str) -> SegmentSaid:
         log.info("executing", extra={"run": run, "cause": cause})
-        end = await self._segments.execute(run, cause)
+        end = await self._segments.attempt(run, cause)
         said = said_of(end)
         log.info("executed", extra={"run": run, "ended": said.outcome})
         return said

@@ -11,7 +11,14 @@ from artificer.core.state import RunPhase, RunState
 from artificer.dispatch.agents import Agents, agent_of
 from artificer.dispatch.callers import state_of
 from artificer.dispatch.delays import LOOKED_AT, delay_of
-from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError, places
+from artificer.errors import (
+    ArtificerError,
+    Fenced,
+    NotFoundError,
+    OperatorError,
+    OwnedError,
+    places,
+)
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import waited_for
@@ -44,16 +51,24 @@ class Segments:
     async def execute(self, run: str, cause: str) -> SegmentEnd:
         """Execute a run until it is idle. One that waits for something is left as it is."""
         try:
+            return await self.attempt(run, cause)
+        except OperatorError as error:
+            log.error("run %s cannot be executed here: %s", run, error.message)
+            return Parked(REFUSED_S, refused=True)
+
+    async def attempt(self, run: str, cause: str) -> SegmentEnd:
+        """Execute a run until it is idle. Raises OperatorError where that cannot be done here."""
+        try:
             return await self._execute(run, cause)
         except (OwnedError, Fenced) as error:
             log.info("run %s is executed elsewhere: %s", run, error.message)
             return Parked(ELSEWHERE_S)
         except ArtificerError as error:
-            why = f"{error.message} {error.hint or ''}".rstrip()
-        except Exception as error:  # noqa: BLE001  # boundary: the code of an agent's program
-            why = places(error)
-        log.error("run %s cannot be executed here: %s", run, why)
-        return Parked(REFUSED_S, refused=True)
+            raise OperatorError(f"{error.message} {error.hint or ''}".rstrip()) from error
+        except Exception as error:  # boundary: the code of an agent's program
+            log.error("the program of run %s failed: %s", run, places(error))
+            kind = type(error).__name__
+            raise OperatorError(f"Its program failed: {kind}. The log says more.") from error
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
         try:

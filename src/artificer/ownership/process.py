@@ -23,6 +23,7 @@ from typing import Any, TypeVar, cast
 from artificer.errors import OperatorError
 from artificer.files import FILE_MODE, private_folder, sync_folder
 from artificer.ownership.fifo import drop
+from artificer.ownership.job_leases import PREFIX, find_lease
 from artificer.ownership.local import GONE, UNKNOWN, FormerOwner, Hold, LocalOwner
 
 FOLDER, CALLS = "owners", "calls"
@@ -67,8 +68,10 @@ class ProcessOwner(LocalOwner):
 
     def look(self, former: str | None, run: str, hold: Hold) -> FormerOwner:
         """Return the state of a run's former owner, before ``hold``."""
-        if former in (None, "", self.id):
+        if former is None or former in ("", self.id):
             return super().look(former, run, hold)
+        if former.startswith(PREFIX):
+            return find_lease(self.project, former)
         return self.find(former)
 
     def find(self, owner: str | None) -> FormerOwner:

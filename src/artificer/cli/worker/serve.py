@@ -70,6 +70,11 @@ async def _serve_api(config: Config, options: ServeOptions, agents: Agents) -> E
         )
     slots = options.slots or config.worker.slots
     grace = config.worker.grace_seconds if options.grace is None else options.grace
+    if not str(options.api).startswith(("https://", "http://")):
+        raise ConfigError(
+            f"--api {options.api}: that is not the address of a studio.",
+            hint="https://HOST, or http://127.0.0.1:PORT on the studio's own machine.",
+        )
     async with World.open(config) as world:
         worker = HttpWorker(world, agents)
         log.info("ready", extra={"slots": slots, "dispatcher": "http"})

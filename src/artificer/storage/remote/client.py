@@ -104,7 +104,7 @@ class ApiClient:
             )
         self._host, self._port = split.hostname, split.port
         self._is_secure = split.scheme == "https"
-        self._base = split.path.rstrip("/") + PREFIX
+        self._base = split.path.rstrip("/").removesuffix(PREFIX) + PREFIX
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._threads = ThreadPoolExecutor(THREADS, "artificer-api")
         self._idle: list[tuple[float, HTTPConnection]] = []

@@ -44,7 +44,7 @@ class LeaseTimes(Struct, frozen=True):
     """``lease_s`` is how long a lease lasts without a heartbeat, ``wait_s`` how long the server
     looks for a job, ``beat_s`` the time between heartbeats; without one, a third of the lease."""
 
-    lease_s: int = 60
+    lease_s: int = 30
     wait_s: int = 20
     beat_s: float | None = None
 
@@ -144,8 +144,8 @@ class JobServer:
             return
         error = executing.exception()
         if error is not None:
-            log.error("run %s cannot be executed here: %s", job.run, type(error).__name__)
             why = error.message if isinstance(error, ArtificerError) else type(error).__name__
+            log.error("run %s cannot be executed here: %s", job.run, why)
             await self._tell(job, "fail", {"error": why[:2_000] or "It failed."})
             return
         said = executing.result()

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName
 from artificer.studio.jobs.rows import JobRow, JobState
-from artificer.studio.jobs.service import Beat, JobEnding, LeasedJob
+from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 
 MAX_WAIT = 30
 """Seconds that a request waits for a job, or for signals."""
@@ -51,7 +51,7 @@ class LeaseBody(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     request: RequestName = ""
-    seconds: Annotated[int, Meta(ge=1, le=600)] = 60
+    seconds: Annotated[int, Meta(ge=1, le=600)] = 30
     wait: Annotated[int, Meta(ge=0, le=MAX_WAIT)] = 0
 
 

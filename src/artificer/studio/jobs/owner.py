@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from artificer.ownership.local import GONE, UNKNOWN, FormerOwner, Hold, LocalOwner
-from artificer.studio.jobs.queue import OWNER
+from artificer.ownership.job_leases import PREFIX
+from artificer.ownership.local import GONE, FormerOwner, Hold, LocalOwner
 
 
 class LeaseOwner(LocalOwner):
@@ -30,11 +30,9 @@ class LeaseOwner(LocalOwner):
         """Return the state of a run's former owner, before ``hold``."""
         if former == self._name:
             return GONE  # one worker, which has ended its work on the run before
-        if former is None or not former.startswith(OWNER):
-            return self._local.look(former, run, hold)
-        if self._is_alive(former):
+        if former is not None and former.startswith(PREFIX) and self._is_alive(former):
             return FormerOwner("alive", "the worker that has leased it")
-        return UNKNOWN
+        return self._local.look(former, run, hold)
 
 
 class AdmittedRun(Hold):

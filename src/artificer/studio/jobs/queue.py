@@ -11,13 +11,9 @@ import sqlite3
 from collections.abc import Callable
 
 from artificer.errors import Fenced, NotFoundError, OperatorError
+from artificer.ownership.job_leases import PREFIX
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.rows import COLUMNS, JobRow
-
-NAME = "jobs.db"
-
-OWNER = "http-"
-"""Where the names of leases begin, as the journal has them."""
 
 MAX_JOBS = 100_000
 """Limit on the jobs that are not over."""
@@ -25,8 +21,8 @@ MAX_JOBS = 100_000
 KEPT = 10_000
 """Jobs that are over, and remembered."""
 
-BACKOFF_MS, MAX_BACKOFF_MS = 1_000, 60_000
-"""How long a job waits after its first failure, and at most."""
+BACKOFF_MS, MAX_BACKOFF_MS = 5_000, 300_000
+"""How long a job waits after its first failure, and at most: four times as long each time."""
 
 LAPSED = "The lease ended without an answer of the worker."
 
@@ -105,7 +101,7 @@ class JobQueue:
                 "UPDATE jobs SET state = 'leased', attempt = ?, holder = ?, worker = ?, owner = ?,"
                 " request = ?, fence = 0, seconds = ?, expires = ?, ended = '' WHERE run = ?",
                 (
-                    *(attempt, holder, worker, OWNER + secrets.token_hex(8), request, seconds),
+                    *(attempt, holder, worker, PREFIX + secrets.token_hex(8), request, seconds),
                     *(now + seconds * 1000, run),
                 ),
             )
@@ -118,10 +114,7 @@ class JobQueue:
 
     def held(self, run: str, attempt: int, fence: int) -> JobRow:
         """Return a job, if this is its lease. Raises NotFoundError, Fenced."""
-        with self._file.changing() as db:
-            row = self._find(db, run)
-        if row is None:
-            raise unknown(run)
+        row = self.get(run)
         if row.state != "leased" or (row.attempt, row.fence) != (attempt, fence):
             raise lost(row, attempt)
         return row
@@ -149,7 +142,7 @@ class JobQueue:
             failures = 0 if failed is None and state != "queued" else row.failures
             if failed is not None:
                 failures += 1
-                due_ms = min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** min(failures - 1, 16))
+                due_ms = min(MAX_BACKOFF_MS, BACKOFF_MS * 4 ** min(failures - 1, 8))
                 state = "dead" if failures >= row.attempts else state
             changed = db.execute(
                 "UPDATE jobs SET state = ?, due = ?, failures = ?, ended = ?, error = ?, "
@@ -175,8 +168,9 @@ class JobQueue:
             return db.execute(query, (owner, self._now())).fetchone() is not None
 
     def leased_by(self, holder: str) -> list[JobRow]:
-        """Return the jobs that somebody has leased."""
-        return self._select("state = 'leased' AND holder = ?", (holder,))
+        """Return the jobs that somebody has leased, whose leases have not ended."""
+        values = holder, self._now()
+        return self._select("state = 'leased' AND holder = ? AND expires > ?", values)
 
     def page(self, state: str | None, before: int | None, limit: int) -> list[JobRow]:
         """Return the jobs of a state, or all, newest first, of those submitted before a time."""

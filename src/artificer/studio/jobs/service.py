@@ -6,13 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Literal
 
 import msgspec
-from msgspec import Struct
 
 from artificer.core.signals import read_signal
 from artificer.errors import (
+    ArtificerError,
     ConflictError,
     Fenced,
     NotFoundError,
@@ -20,16 +19,19 @@ from artificer.errors import (
     RateLimitError,
     TamperedError,
 )
+from artificer.ownership.job_leases import FILE
 from artificer.ports import Claim, Head, Lease
 from artificer.ports.run_index import above
 from artificer.runtime.listing import exists
 from artificer.studio.access import Actor
+from artificer.studio.jobs.announced import AnnouncedLeases
 from artificer.studio.jobs.grants import RELEASED, LeaseGrants
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.owner import AdmittedRun, LeaseOwner
-from artificer.studio.jobs.queue import NAME, JobQueue, lost
+from artificer.studio.jobs.queue import JobQueue, lost
 from artificer.studio.jobs.reach import FAMILY, FamilyReach
 from artificer.studio.jobs.rows import JobRow
+from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.sweeping import Sweeping
 from artificer.values.canon import digest_of
 from artificer.world import World, storage_of
@@ -43,42 +45,6 @@ DEFER_MS = 5_000
 MAX_WAITS = 50
 """Limit on the requests of one sender that wait at a time."""
 
-JobOutcome = Literal["done", "parked", "children"]
-"""How a worker leaves a run: over, waiting, or waiting for runs that it has started."""
-
-
-class LeasedJob(Struct, frozen=True):
-    """A job that a worker has leased, and may write to.
-
-    ``fence`` is the epoch of its run from now on, and ``head`` where the run ends. ``former`` names
-    owners that may still act: what they had begun may be under way. Times are milliseconds.
-    """
-
-    run: str
-    attempt: int
-    fence: int
-    expires: int
-    seconds: int
-    head: Head
-    former: str
-
-
-class Beat(Struct, frozen=True):
-    """The answer to a heartbeat: the end of the lease, the last signal, and whether to cancel."""
-
-    expires: int
-    signals: int
-    cancel: bool
-
-
-class JobEnding(Struct, frozen=True):
-    """How an attempt ends: the same one may be said twice."""
-
-    outcome: JobOutcome = "done"
-    seconds: float | None = None
-    runs: tuple[str, ...] = ()
-    error: str | None = None
-
 
 class Jobs:
     """The jobs of one world. ``reach`` says what their workers may touch."""
@@ -88,9 +54,10 @@ class Jobs:
         self.storage = storage_of(world)
         self.reach = reach
         folder = world.config.project_folder if self.storage.locks is not None else None
-        self._file = JobFile(folder / NAME if folder else None)
+        self._file = JobFile(folder / FILE if folder else None)
         self.queue = JobQueue(self._file, world.clock.now)
         self.grants = LeaseGrants(self._file)
+        self._announced = AnnouncedLeases(self.storage)
         self._changed = asyncio.Event()
         self.sweeping = Sweeping(world, self.queue, self._changed.set)
         self._waits: Counter[str] = Counter()
@@ -98,6 +65,7 @@ class Jobs:
     async def aclose(self) -> None:
         """Stop looking for jobs, and close the file."""
         await self.sweeping.aclose()
+        self._announced.close()
         self._file.close()
 
     async def submit(self, run: str, priority: int, attempts: int) -> JobRow:
@@ -156,12 +124,20 @@ class Jobs:
                 return None
 
     async def _begin(self, row: JobRow) -> LeasedJob | None:
-        """Take the run for a lease; None where something else executes it."""
+        """Take the run for a lease; None where something else executes it.
+
+        Raises OperatorError where it cannot be taken: the job is tried again.
+        """
         try:
+            await self._announced.renew(row)
             lease, former = await self.acquire(row, row.run, None)
         except OwnedError:
+            await self._announced.end(row)
             self.queue.end(row, "queued", "", due_ms=DEFER_MS)
             return None
+        except ArtificerError as error:
+            self.queue.end(row, "queued", "", failed=error.message)
+            raise
         self.queue.begin(row, lease.epoch)
         return LeasedJob(
             row.run, row.attempt, lease.epoch, row.expires, row.seconds, lease.head, former
@@ -192,7 +168,9 @@ class Jobs:
         found = [read_signal(body) for _, body in signals]
         last = signals[-1][0] if signals else after
         is_cancelled = any(signal is not None and signal.type == "cancel" for signal in found)
-        return Beat(self.queue.renew(row), last, is_cancelled)
+        expires = self.queue.renew(row)
+        await self._announced.renew(row)
+        return Beat(expires, last, is_cancelled)
 
     async def end(
         self, actor: Actor, run: str, attempt: int, fence: int, ending: JobEnding
@@ -226,6 +204,7 @@ class Jobs:
         for run, attempt, epoch in self.grants.grants(row.run):
             if attempt == row.attempt and epoch != RELEASED:
                 await self.storage.journal.release(run, epoch)
+        await self._announced.end(row)
 
     async def _following(self, row: JobRow, ending: JobEnding) -> tuple[str, int]:
         """Return a job's next state, and in how many milliseconds it is due."""
@@ -281,12 +260,17 @@ class Jobs:
     async def since(
         self, actor: Actor, position: int | None, wait: float
     ) -> tuple[int, Sequence[str]]:
-        """Return the runs of a sender's leases that got signals since a position."""
+        """Return the runs of a sender's leases that got signals since a position.
+
+        A sender without a lease learns nothing of the world, not even its position.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait
         while True:
-            now, runs = await self.storage.signals.since(position)
             jobs = [row.run for row in self.queue.leased_by(actor.sender)]
+            now, runs = position or 0, frozenset[str]()
+            if jobs:
+                now, runs = await self.storage.signals.since(position)
             found = sorted(r for r in runs if any(self.reach.has_run(job, r) for job in jobs))
             left = deadline - loop.time()
             if found or position is None or left <= 0:
