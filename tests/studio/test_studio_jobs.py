@@ -191,13 +191,13 @@ class TestLeases:
         world = served.serve(home=tmp_path)
         agent = Agent(ScriptedProvider([]))
         run: str = served.run(world.submit("Hello.", agent, name="it:agent"))
-        first = worker.lease(wait=20)
+        first = worker.lease(wait=30)
         assert first["run"] == run
         served.serve()
         for path in tmp_path.rglob("jobs.db*"):
             path.unlink()
         served.serve(home=tmp_path)
-        second = worker.lease(wait=20)
+        second = worker.lease(wait=30)
         assert (second["run"], second["attempt"]) == (run, 1)
         assert second["head"]["seq"] >= first["head"]["seq"]
         assert second["former"].startswith("http-"), "what the first one began is in doubt"
