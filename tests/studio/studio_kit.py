@@ -43,6 +43,8 @@ class Studio:
         self.key = access.key
         self.url = f"http://127.0.0.1:{port}"
         self.exports = exports
+        self.jobs: Any = None
+        """The jobs of its world."""
         self.empty: Studio | None = None
         """Another one, over a world without runs and models, that the same people have opened."""
 
@@ -77,7 +79,9 @@ async def serving(
     server = Server(config)
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
-        yield Studio(world, port, access, app.state.studio.exports)
+        served = Studio(world, port, access, app.state.studio.exports)
+        served.jobs = app.state.studio.jobs
+        yield served
     finally:
         server.should_exit = True
         await task

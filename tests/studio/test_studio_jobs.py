@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from studio_kit import http_client, serving
 from worker_kit import ServedJobs
 
 from artificer.agent import Agent
@@ -19,6 +21,7 @@ from artificer.errors import OwnedError
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.studio.api.declared import ApiEndpoint
 from artificer.studio.api.endpoints import ENDPOINTS
+from artificer.studio.words import clock
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ModelFailure
 from artificer.world import World
@@ -231,6 +234,37 @@ class TestOwner:
         agent = Agent(ScriptedProvider([say("Hello.")]))
         assert served.run(served.world.resume(run, agent)).status == "completed"
         assert worker.ask(f"/jobs/{run}/heartbeat", held(job)) == (409, "fenced")
+
+
+@pytest.mark.req("studio-jobs")
+class TestPage:
+    async def test_an_operator_sees_who_has_what_and_tries_a_dead_letter_again(self) -> None:
+        gone = ModelFailure(code="unavailable", message="gone", attempts=1)
+        async with World.in_memory() as world, serving(world) as studio:
+            run = (await world.run("Hello.", Agent(ScriptedProvider([gone])))).id
+            jobs = studio.jobs
+            await jobs.submit(run, 3, 1)
+            async with http_client(studio.url, headers={"Origin": studio.url}) as client:
+                assert (await client.get("/jobs")).status_code == 401
+                await client.get("/", params={"key": studio.key})
+                assert 'href="/jobs"' in (await client.get("/runs")).text
+                assert "<td>waits for a worker</td>" in (await client.get("/jobs")).text
+                row = jobs.queue.lease("token t", "<b>gpu</b>", "", 600)
+                page = (await client.get("/jobs?state=leased")).text
+                assert "&lt;b&gt;gpu&lt;/b&gt;" in page and "<b>gpu" not in page
+                assert "with a worker" in page and clock(row.expires) in page
+                jobs.queue.end(row, "queued", "", failed="<i>no key</i>")
+                page = (await client.get("/jobs?state=dead&before=x")).text
+                assert "&lt;i&gt;no key&lt;/i&gt;" in page and "1 of 1" in page
+                assert (await client.post(f"/jobs/{run}")).status_code == 403, "another's form"
+                key = re.search(r'name="form_key" value="([^"]+)"', page)
+                assert key is not None
+                sent = await client.post(f"/jobs/{run}", data={"form_key": key[1]})
+                assert sent.headers["location"] == "/jobs?state=dead"
+                assert jobs.queue.get(run).state == "queued"
+                assert "No job is like this." in (await client.get("/jobs?state=dead")).text
+                unknown = await client.post("/jobs/nobody", data={"form_key": key[1]})
+                assert unknown.status_code == 404
 
 
 def requests_of_workers() -> list[ApiEndpoint]:

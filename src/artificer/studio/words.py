@@ -20,12 +20,25 @@ _STATUS = {
 
 _KIND = {"deliver": "report", "chat": "answer"}
 
+_JOBS = {
+    "queued": "waits for a worker",
+    "leased": "with a worker",
+    "parked": "parked",
+    "done": "done",
+    "dead": "dead letter",
+}
+
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def status_word(status: str) -> str:
     """The state of a run, in a word or three."""
     return _STATUS.get(status, status)
+
+
+def job_word(state: str) -> str:
+    """The state of a job, in a word or three."""
+    return _JOBS.get(state, state)
 
 
 def kind_word(kind: str) -> str:
@@ -131,6 +144,7 @@ WORDS = (
     dollars,
     exact,
     first_upper,
+    job_word,
     kind_word,
     money,
     stamp,
