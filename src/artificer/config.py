@@ -116,6 +116,18 @@ class StudioConfig(CheckedValue):
                 raise self.invalid(f"/proxies/{number}", f"is no address: {error}") from error
 
 
+class SharedLimits(CheckedValue):
+    """Limits that all processes of a world share: ``[requests."provider/model"]``."""
+
+    at_once: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    per_minute: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+
+    def check(self) -> None:
+        """Refuse what limits nothing."""
+        if self.at_once is None and self.per_minute is None:
+            raise self.invalid("", "needs 'at_once' or 'per_minute'")
+
+
 LaneName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
 
 
@@ -125,14 +137,20 @@ class WorkerConfig(CheckedValue):
     ``dispatcher`` is ``local``, or a URL whose scheme is the kind of another one. ``slots`` is how
     many runs a worker executes at once, ``grace_seconds`` how long they may go on when it is
     stopped. ``agents`` are those whose runs it executes, each as ``module:name``, besides those of
-    the studio. ``lanes`` are the limits of runs that one worker executes at once, by lane.
+    the studio. ``lanes`` limit the runs of a lane that all workers of a world execute: how many at
+    once, or a `SharedLimits`.
     """
 
     dispatcher: str = "local"
     slots: Annotated[int, Meta(ge=1, le=1_000)] = 8
     grace_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 25.0
     agents: tuple[AgentPlace, ...] = ()
-    lanes: Mapping[LaneName, Annotated[int, Meta(ge=1, le=1_000)]] = field(default_factory=dict)
+    lanes: Mapping[LaneName, Annotated[int, Meta(ge=1, le=1_000)] | SharedLimits] = field(
+        default_factory=dict
+    )
+
+
+RequestsName = Annotated[str, Meta(pattern=r"^[^\s/]{1,100}(/\S{1,200})?\Z")]
 
 
 class _Policies(CheckedValue):
@@ -149,6 +167,7 @@ class Config(CheckedValue):
     ``storage`` is a kind of storage, or a URL whose scheme is one. ``lease_seconds`` is how long
     a process that executes runs of a shared one is taken for alive when it is not heard of.
     ``models`` are the settings of the requests to a ``provider/model``.
+    ``requests`` limit the requests to a provider, or to a ``provider/model``, of all processes.
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
     ``backends`` are the settings of backends that installed packages add, by their names.
     """
@@ -168,6 +187,7 @@ class Config(CheckedValue):
     prices: Mapping[str, PriceConfig] = field(default_factory=dict)
     prompt_caching: bool = True
     models: Mapping[str, ModelKeys] = field(default_factory=dict)
+    requests: Mapping[RequestsName, SharedLimits] = field(default_factory=dict)
     context_tokens: Mapping[str, Annotated[int, Meta(ge=1_000)]] = field(default_factory=dict)
     budget: BudgetConfig = BudgetConfig()
     limits: LimitsConfig = LimitsConfig()

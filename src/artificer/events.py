@@ -73,7 +73,8 @@ class ModelDelayed(_RunEvent):
     """The request failed, as ``code`` says, and is sent again at ``until``; not journaled.
 
     ``until`` is in milliseconds since 1970-01-01 UTC; ``attempt`` is the next one of ``attempts``.
-    Text, reasoning and arguments that the request had streamed do not count.
+    Text, reasoning and arguments that the request had streamed do not count. With a ``limit``
+    nothing was sent yet: the request waits until then, or until that limit leaves room.
     """
 
     type: ClassVar[Literal["model_delayed"]] = "model_delayed"
@@ -81,6 +82,7 @@ class ModelDelayed(_RunEvent):
     until: int
     attempt: int
     attempts: int
+    limit: Text = ""
 
 
 class ModelReplied(_RunEvent):

@@ -96,6 +96,7 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.builds.table import Size as Size
     from artificer.builds.table import StepKind as StepKind
     from artificer.config import ProviderConfig as ProviderConfig
+    from artificer.config import SharedLimits as SharedLimits
     from artificer.config import StudioConfig as StudioConfig
     from artificer.config import TelemetryConfig as TelemetryConfig
     from artificer.config import WorkerConfig as WorkerConfig
@@ -191,6 +192,8 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.money import TierConfig as TierConfig
     from artificer.ports import Budget as Budget
     from artificer.ports import Correction as Correction
+    from artificer.ports import Memo as Memo
+    from artificer.ports import Payload as Payload
     from artificer.ports import Signals as Signals
     from artificer.ports import Snapshots as Snapshots
     from artificer.ports import Versions as Versions
@@ -213,8 +216,6 @@ if TYPE_CHECKING:  # "as": a type checker takes the name for public
     from artificer.ports.journal import Record as Record
     from artificer.ports.journal import RunHead as RunHead
     from artificer.ports.journal import Spending as Spending
-    from artificer.ports.provider import Memo as Memo
-    from artificer.ports.provider import Payload as Payload
     from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
     from artificer.report import Views as Views
     from artificer.run_artifact import RunArtifact as RunArtifact
@@ -317,7 +318,7 @@ _NAMES = {
     "backends.browser.settings": ("BrowserConfig",),
     "backends.mcp.settings": ("McpConfig", "McpOAuthConfig", "McpServerConfig"),
     "backends.sandbox.settings": ("SandboxConfig",),
-    "config": ("ProviderConfig", "StudioConfig", "TelemetryConfig", "WorkerConfig"),
+    "config": ("ProviderConfig", "SharedLimits", "StudioConfig", "TelemetryConfig", "WorkerConfig"),
     "core.price": ("Price", "PriceTier"),
     "contracts.model_settings": ("Effort", "ModelKeys", "RequestSettings"),
     "money": ("BudgetConfig", "LimitsConfig", "PriceConfig", "ReplyLimits", "TierConfig"),
@@ -347,7 +348,6 @@ _NAMES = {
         "RetryDelta",
         "TextDelta",
     ),
-    "ports.provider": ("Memo", "Payload"),
     "ports.attachment": ("Attachment", "Prompt"),
     # signals, events and intents: the records of a run
     "core.signals": ("Signal",),
@@ -460,7 +460,7 @@ _NAMES = {
     "wiring.builds": ("Builds",),
     # the journal, the budget, worlds and what they tell of runs
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
-    "ports": ("Budget", "Correction", "Signals", "Snapshots", "Versions"),
+    "ports": ("Budget", "Correction", "Memo", "Payload", "Signals", "Snapshots", "Versions"),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
     "runtime.day_budget": ("DayBudget",),
     "archive": ("Archive",),

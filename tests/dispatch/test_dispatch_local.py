@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 import pytest_asyncio
 
+from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.turns import Turns
 from artificer.errors import OperatorError
-from artificer.ports import DispatchedRun, Parked
+from artificer.ports import DispatchedRun, Parked, SharedLimit
 from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
 
 
@@ -65,7 +66,7 @@ def test_a_tenant_without_runs_is_not_remembered() -> None:
 @pytest.mark.req("dispatch-turns")
 async def test_a_lane_has_a_limit_and_holds_nobody_else_up() -> None:
     script = ScriptedSegments(held=["slow1", "slow2"])
-    dispatcher = LocalDispatcher({"slow": 1})
+    dispatcher = LocalDispatcher(Lanes({"slow": (SharedLimit("lanes.slow", 1),)}))
     async with serving(dispatcher, script, slots=3):
         for run in ("slow1", "slow2"):
             await dispatcher.submit(DispatchedRun(run, lane="slow"))

@@ -10,18 +10,20 @@ import pytest_asyncio
 from temporal_server import TemporalServer
 
 from artificer.dispatch.kinds import DispatcherPlace, world_name
+from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.temporal.dispatcher import TemporalDispatcher
 from artificer.dispatch.temporal.kind import TEMPORAL, TemporalPlace, place_of
 from artificer.errors import ConfigError
-from artificer.ports import DispatchedRun
+from artificer.ports import DispatchedRun, SharedLimit
 from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
 
 pytestmark = [pytest.mark.xdist_group("temporal")]
 
 
 async def opened(server: TemporalServer, **lanes: int) -> TemporalDispatcher:
+    limits = {lane: (SharedLimit(lane, count),) for lane, count in lanes.items()}
     url = f"temporal://{server.address}/default"
-    return await TEMPORAL.open(DispatcherPlace(url, f"test-{secrets.token_hex(6)}", lanes))
+    return await TEMPORAL.open(DispatcherPlace(url, f"test-{secrets.token_hex(6)}", Lanes(limits)))
 
 
 @pytest.mark.req("dispatch-port", "dispatch-temporal")

@@ -31,6 +31,7 @@ def delay_of(lines: Iterable[Line]) -> float | None:
             failed.append(line.event)
         elif isinstance(line, EventLine) and isinstance(line.event, ModelResponded):
             failed.clear()
-    if not failed or failed[-1].code not in PASSING or len(failed) >= ATTEMPTS:
+    sent = sum(1 for each in failed if each.attempts)  # others waited for a limit of the world
+    if not failed or failed[-1].code not in PASSING or sent >= ATTEMPTS:
         return None
-    return min(LONGEST_S, FIRST_S * 2.0 ** (len(failed) - 1))
+    return min(LONGEST_S, FIRST_S * 2.0 ** max(0, sent - 1)) if failed[-1].attempts else FIRST_S

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,23 +10,25 @@ from msgspec import Struct
 
 from artificer.config import Config
 from artificer.dispatch.assigned import AssignedRuns, assigned_runs
+from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.local import LocalDispatcher
 from artificer.errors import ConfigError
 from artificer.plugins import Registry
 from artificer.ports import DispatchedRun, Dispatcher
-from artificer.world import World
+from artificer.wiring.limits import lane_limits
+from artificer.world import World, storage_of
 
 
 class DispatcherPlace(Struct, frozen=True):
     """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world.
 
-    ``assigned`` are the runs of this worker, where the world assigns them; None otherwise, and for
-    a program that only submits.
+    ``lanes`` are those of its runs. ``assigned`` are the runs of this worker, where the world
+    assigns them; None otherwise, and for a program that only submits.
     """
 
     url: str
     world: str
-    lanes: Mapping[str, int]
+    lanes: Lanes
     assigned: AssignedRuns | None = None
 
 
@@ -73,8 +74,10 @@ async def open_dispatcher(config: Config, world: World | None = None) -> Dispatc
             hint="Correct [worker] dispatcher in artificer.toml, or --dispatcher.",
         )
     name = world_name(config.storage, config.project_folder.name)
+    keeper = None if world is None else storage_of(world).permits
     assigned = None if world is None else assigned_runs(world)
-    place = DispatcherPlace(worker.dispatcher, name, worker.lanes, assigned)
+    lanes = Lanes(lane_limits(worker), keeper)
+    place = DispatcherPlace(worker.dispatcher, name, lanes, assigned)
     return await kind.open(place)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from artificer.core.submission import FIRST
 from artificer.dispatch.assigned import SUBMITTED, AssignedRuns
+from artificer.dispatch.lanes import LaneFull, Lanes
 from artificer.dispatch.turns import Turns
 from artificer.errors import OperatorError
 from artificer.ports import (
@@ -53,19 +54,19 @@ class _Dispatched(Struct):
 
 
 class LocalDispatcher:
-    """Executes runs in this process. ``lanes`` are the limits of lanes, by their names.
+    """Executes runs in this process, within the limits of their ``lanes``.
 
     With ``assigned``, it executes those that are assigned to it among all workers.
     """
 
     def __init__(
         self,
-        lanes: Mapping[str, int] | None = None,
+        lanes: Lanes | None = None,
         limit: int = MAX_RUNS,
         assigned: AssignedRuns | None = None,
     ) -> None:
         self._assigned = assigned
-        self._lanes = dict(lanes or {})
+        self._lanes = lanes or Lanes()
         self._limit = limit
         self._runs: dict[str, _Dispatched] = {}
         self._executing: dict[str, _Dispatched] = {}
@@ -173,27 +174,27 @@ class LocalDispatcher:
 
     def _begin(self, execute: ExecuteSegment, slots: int) -> None:
         """Begin to execute runs while there are slots."""
-        used = Counter(found.wanted.lane for found in self._executing.values())
         while len(self._executing) < slots:
-            full = {lane for lane, limit in self._lanes.items() if used[lane] >= limit}
-            wanted = self._turns.next(full)
+            wanted = self._turns.next(self._lanes.closed)
             if wanted is None:
                 break
             found = self._executing[wanted.run] = self._runs[wanted.run]
             found.standing, found.again = "executing", ""
-            self._execute(execute, wanted.run, found.cause, self._ended)
-            used[wanted.lane] += 1
+            self._execute(execute, found, found.cause, self._ended)
 
     def _interrupt(self, execute: ExecuteSegment) -> None:
         """Tell runs that are executed that they are to end: next to what is under way."""
-        for run, found in self._executing.items():
+        for found in self._executing.values():
             if found.again.startswith(CANCEL):
-                self._execute(execute, run, found.again, self._forget)
+                self._execute(execute, found, found.again, self._forget)
                 found.again = ""
 
-    def _execute(self, execute: ExecuteSegment, run: str, cause: str, ended: SegmentEnded) -> None:
-        task: asyncio.Task[SegmentEnd] = asyncio.ensure_future(execute(run, cause))
-        self._tasks[task] = run
+    def _execute(
+        self, execute: ExecuteSegment, found: _Dispatched, cause: str, ended: SegmentEnded
+    ) -> None:
+        segment = self._lanes.execute(execute, found.wanted, cause, self._changed.set)
+        task: asyncio.Task[SegmentEnd] = asyncio.ensure_future(segment)
+        self._tasks[task] = found.wanted.run
         task.add_done_callback(ended)
 
     def _forget(self, task: asyncio.Task[SegmentEnd]) -> str:
@@ -208,6 +209,10 @@ class LocalDispatcher:
         end: SegmentEnd = Parked(AWAITED_S) if broken else task.result()
         if found.again:
             self._queue(found, found.again)
+            return
+        if broken and not task.cancelled() and isinstance(task.exception(), LaneFull):
+            found.standing = "queued"
+            self._turns.put_back(found.wanted)
             return
         match end:
             case RunOver():

@@ -31,6 +31,11 @@ class Turns:
         line = (wanted.priority, wanted.tenant, wanted.lane)
         self._lines.setdefault(line, deque()).append(wanted)
 
+    def put_back(self, wanted: DispatchedRun) -> None:
+        """Add a run that was taken before the others of its tenant, priority and lane."""
+        line = (wanted.priority, wanted.tenant, wanted.lane)
+        self._lines.setdefault(line, deque()).appendleft(wanted)
+
     def next(self, full: Collection[str] = ()) -> DispatchedRun | None:
         """Take the run whose turn it is; none of a lane that is ``full``."""
         free = [line for line in self._lines if line[2] not in full]

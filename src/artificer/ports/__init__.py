@@ -77,6 +77,7 @@ from artificer.ports.owner_leases import (
     OwnerLease,
     OwnerLeases,
 )
+from artificer.ports.permits import HasPermits, LimitReached, Permit, Permits, SharedLimit
 from artificer.ports.provider import (
     Attaching,
     Memo,
@@ -162,6 +163,11 @@ __all__ = [
     "LeasedOwner",
     "OwnerLease",
     "OwnerLeases",
+    "HasPermits",
+    "SharedLimit",
+    "Permit",
+    "LimitReached",
+    "Permits",
     "Journal",
     "Anchored",
     "MAX_SIGNALS",

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from artificer.core import events as ev
 from artificer.core.intents import Compact, Generate
@@ -20,6 +20,7 @@ from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import ms_since, tell
 from artificer.runtime.outcome import Outcome
+from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.requests import provider_of
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
@@ -65,7 +66,8 @@ class RequestResult(Struct, frozen=True, gc=False):
 class ModelRequests(Struct, frozen=True):
     """Performs the intents that make a request. Its ``budgets`` have to allow it.
 
-    Attachments are read from ``blobs`` when a request is sent.
+    It is sent as soon as there is one of the ``permits`` of its provider and its model.
+    Attachments are read from ``blobs`` then.
     """
 
     provider: Provider
@@ -73,6 +75,7 @@ class ModelRequests(Struct, frozen=True):
     budgets: Budgets
     blobs: BlobStore
     clean: Callable[[str], str] = str
+    permits: RequestPermits = NO_REQUEST_PERMITS
 
     async def generate(
         self,
@@ -156,18 +159,37 @@ class ModelRequests(Struct, frozen=True):
         reserved = charges or await self.budgets.reserve(spec, size, self.clock.now())
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
-        started, provider = time.monotonic(), provider_of(self.provider, spec)
+        left_s = state.time_left / 1000
         try:
-            sent = payload
-            if state.attached.number:
-                sent = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
-            reply = await self._reply(provider, sent, on_delta, state.time_left / 1000)
+            async with self.permits.permit(spec, left_s, on_delta) as waited:
+                if isinstance(waited, ModelFailure):
+                    result = RequestResult(waited)
+                else:
+                    left_s -= waited
+                    result = await self._send(run, intent, state, payload, on_delta, left_s)
         except BaseException:  # nobody knows what it has cost: what it reserved expires
             reserved.release()
             raise
+        return structs.replace(result, charges=reserved)
+
+    async def _send(
+        self,
+        run: str,
+        intent: Generate | Compact,
+        state: RunState,
+        payload: Payload,
+        on_delta: OnDelta,
+        left_s: float,
+    ) -> RequestResult:
+        spec, started = state.run_spec, time.monotonic()
+        provider, sent = provider_of(self.provider, spec), payload
+        if state.attached.number:
+            sent = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
+        reply = await self._reply(provider, sent, on_delta, left_s)
         duration = ms_since(started)
         reported = None
         if since(spec, 2):
+            size = size_of(state, intent, payload)
             reply, reported = _counted(reply, payload, size, _attached_tokens(state))
         tell(
             "model",
@@ -180,7 +202,7 @@ class ModelRequests(Struct, frozen=True):
             attempts=reply.attempts,
             raw=reply.raw,
         )
-        return RequestResult(reply, duration, reply.raw, reported, reserved)
+        return RequestResult(reply, duration, reply.raw, reported)
 
     async def _reply(
         self, provider: Provider, payload: Payload, on_delta: OnDelta, left_s: float

@@ -48,6 +48,7 @@ from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
 from artificer.runtime.model_requests import ModelRequests
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.receipt_data import NO_DATA, data_of, shown
+from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.shielded import cancelling
 from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import canonical_typed, digest_of
@@ -61,8 +62,8 @@ class Performer(Struct, frozen=True):
     Without an approver, a call that the policy asks about waits for a signal. ``grace_s`` is how
     much longer than its timeout a call may take to end its work and report. ``budgets`` limit the
     spending. ``clean`` removes the secrets of the environment from the results of tools: nothing
-    is recorded before. ``locks`` are those that the processes of calls hold. ``living`` are the
-    calls that go on after their end.
+    is recorded before. Requests wait for their ``permits``. ``locks`` are those that the processes
+    of calls hold. ``living`` are the calls that go on after their end.
     """
 
     provider: Provider
@@ -76,11 +77,14 @@ class Performer(Struct, frozen=True):
     clean: Callable[[str], str] = str
     locks: Locks | None = None
     living: LivingCalls = LIVING_CALLS
+    permits: RequestPermits = NO_REQUEST_PERMITS
 
     @property
     def model_requests(self) -> ModelRequests:
         """The performer's requests to its model."""
-        return ModelRequests(self.provider, self.clock, self.budgets, self.blobs, self.clean)
+        return ModelRequests(
+            self.provider, self.clock, self.budgets, self.blobs, self.clean, self.permits
+        )
 
     async def receive(
         self, run: str, state: RunState, number: int, body: bytes, withdrawn: Container[int] = ()

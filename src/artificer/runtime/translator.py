@@ -94,7 +94,9 @@ class Translator:
                 return ArgumentsStreamed(
                     run=self.run, seq=self.seq, index=index, tool=name, text=text
                 )
-            case RetryDelta(code=code, until=until, attempt=attempt, attempts=attempts):
+            case RetryDelta(
+                code=code, until=until, attempt=attempt, attempts=attempts, limit=limit
+            ):
                 return ModelDelayed(
                     run=self.run,
                     seq=self.seq,
@@ -102,6 +104,7 @@ class Translator:
                     until=until,
                     attempt=attempt,
                     attempts=attempts,
+                    limit=limit,
                 )
 
     def missed(self, count: int) -> EventsMissed:

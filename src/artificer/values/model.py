@@ -144,6 +144,7 @@ class RetryDelta(Value, tag_field="type"):
     reply does not count.
 
     ``until`` is in milliseconds since 1970-01-01 UTC; ``attempt`` is the next one of ``attempts``.
+    With a ``limit`` nothing was sent yet: it waits until then, or until that limit leaves room.
     """
 
     type: ClassVar[Literal["retry"]] = "retry"
@@ -151,6 +152,7 @@ class RetryDelta(Value, tag_field="type"):
     until: int
     attempt: int
     attempts: int
+    limit: Text = ""
 
 
 FormedDelta = TextDelta | ReasoningDelta | ArgumentsDelta

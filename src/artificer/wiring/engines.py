@@ -15,6 +15,7 @@ from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.perform import Performer
+from artificer.runtime.request_permits import NO_REQUEST_PERMITS
 from artificer.telemetry.enable import with_telemetry
 from artificer.values.arguments import instance
 from artificer.wiring.resources import WorldResources
@@ -78,6 +79,7 @@ def build_engine(
         budgets=NO_BUDGETS if provider.name == CALLER else world.budgets,
         clean=world.redactor.clean,
         locks=storage.locks,
+        permits=NO_REQUEST_PERMITS if provider.name == CALLER else world.request_permits,
     )
     observer = with_telemetry(
         Observers(world.observer, attendance.observer) if attendance.observer else world.observer,

@@ -21,10 +21,12 @@ from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.feed import Feed
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.relay import Relay
+from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.run_list import RunLister
 from artificer.runtime.stream import EventReader
 from artificer.system import SystemClock
 from artificer.values.arguments import new_run_id
+from artificer.wiring.limits import request_limits
 from artificer.wiring.providers import ProviderPool, by_name
 from artificer.wiring.secrets import redactor_of, redactor_of_everything
 from artificer.wiring.storage import OpenStorage
@@ -134,6 +136,12 @@ class WorldResources:
         """The budgets that every request of the world is held against."""
         account = Account(self.config.budget.day, self.config.price_of)
         return Budgets(self.storage.budget, (account,))
+
+    @cached_property
+    def request_permits(self) -> RequestPermits:
+        """The permits that every request of the world waits for."""
+        limits = request_limits(self.config)
+        return RequestPermits(self.storage.permits, limits) if limits else NO_REQUEST_PERMITS
 
     def tree_account(self, run: str, limit: SpendingLimit) -> Account:
         """Return the account of a run and its children, which share it in this process."""

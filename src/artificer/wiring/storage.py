@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from artificer.config import Config
 from artificer.errors import AuthorError
@@ -21,6 +23,7 @@ from artificer.ports import (
     HasAssignments,
     HasFiles,
     HasOwnerLeases,
+    HasPermits,
     HasRunIndex,
     Indexed,
     Journal,
@@ -32,6 +35,9 @@ from artificer.ports import (
 )
 from artificer.runtime.notifier import SignalNotifier
 from artificer.wiring.storage_kinds import opened
+
+if TYPE_CHECKING:
+    from artificer.runtime.permits import PermitKeeper
 
 
 class OpenStorage:
@@ -111,8 +117,19 @@ class OpenStorage:
         storage: object = self.storage
         return storage.assignments if isinstance(storage, HasAssignments) else None
 
+    @cached_property
+    def permits(self) -> PermitKeeper:
+        """The permits that this process holds: of the world, or, in a folder, its own alone."""
+        from artificer.runtime.permits import PermitKeeper
+        from artificer.storage.memory.permits import MemoryPermits
+
+        storage: object = self.storage
+        return PermitKeeper(storage.permits if isinstance(storage, HasPermits) else MemoryPermits())
+
     async def aclose(self) -> None:
-        """Close the storage, and give up the runs that this process owns."""
+        """Close the storage, and give up the runs and permits that this process has."""
+        if "permits" in self.__dict__:
+            await self.permits.aclose()
         await self.storage.aclose()
         await asyncio.to_thread(self.owner.close)
 

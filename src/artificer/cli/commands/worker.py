@@ -17,6 +17,9 @@ class ServeOptions(ExecutionOptions):
     already is not repeated. A run that waits for a person takes no slot, and goes on after
     `artificer approve`, wherever that is called.
 
+    The limits of lanes ([worker] lanes) and of requests to models ([requests]) hold for all workers
+    of a world in PostgreSQL together; in a folder, and with --api, for each by itself.
+
     Ctrl-C or SIGTERM stops it in order: nothing new is begun, runs under way get --grace seconds,
     and the others are released where they are. A second signal stops it at once. The log is on
     stderr: one JSON object a line.

@@ -221,6 +221,8 @@ def _sent_back(event: ev.ReplyChecked) -> str:
 
 def _again(delta: RetryDelta) -> str:
     seconds = max(1, round(delta.until / 1000 - time.time()))
+    if delta.limit:
+        return f"waiting for room: {delta.limit} (at the longest {seconds} s)"
     return f"asking again in {seconds} s (attempt {delta.attempt} of {delta.attempts})"
 
 

@@ -9,7 +9,8 @@ from artificer.dispatch.worker import Worker
 from artificer.health.exposition import Metric, single
 from artificer.health.health import Health
 from artificer.health.server import HealthServer, place_of
-from artificer.world import World
+from artificer.runtime.permits import PermitKeeper
+from artificer.world import World, storage_of
 
 
 @asynccontextmanager
@@ -23,8 +24,12 @@ async def health_served(world: World, worker: Worker, place: str | None) -> Asyn
     if place is None:
         yield ""
         return
+    permits = storage_of(world).permits
     health = Health(
-        world, lambda: worker_metrics(worker), draining=lambda: worker.report().draining
+        world,
+        lambda: worker_metrics(worker),
+        lambda: permit_metrics(permits),
+        draining=lambda: worker.report().draining,
     )
     async with HealthServer(health, *place_of(place)) as server:
         yield server.address
@@ -43,3 +48,11 @@ def worker_metrics(worker: Worker) -> Iterator[Metric]:
     backlog = {"open": report.backlog.open, "stalled": report.backlog.stalled}
     text = "Submitted runs that were not over at the last sweep."
     yield Metric("artificer_submitted_runs", "gauge", text, backlog, "status")
+
+
+def permit_metrics(permits: PermitKeeper) -> Iterator[Metric]:
+    """Yield what this process holds of shared limits, and what waits for them."""
+    text = "Permits of shared limits that this worker holds: runs in lanes, requests to models."
+    yield Metric("artificer_held_permits", "gauge", text, permits.held, "limit")
+    text = "Requests to models that wait here for room in a shared limit."
+    yield Metric("artificer_waiting_requests", "gauge", text, +permits.waiting, "limit")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReus
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
+from artificer.dispatch.lanes import LaneFull, Lanes
 from artificer.dispatch.temporal.workflow import ACTIVITY, CANCEL_QUEUE, WORKFLOW, RunWorkflow
 from artificer.errors import OperatorError
 from artificer.ports import (
@@ -38,8 +38,8 @@ LONGEST_CAUSE = 500
 CANCELS = 4
 """Cancellations that a worker executes at once, besides its slots."""
 
-FULL_S = 1.0
-"""Seconds until a run is tried again whose lane is full, or whose worker stops."""
+AGAIN_S = 1.0
+"""Seconds until a run is tried again whose worker stops, or, at least, whose lane is full."""
 
 
 class TemporalDispatcher:
@@ -49,14 +49,11 @@ class TemporalDispatcher:
     ``beat_s`` is how long a worker may be silent until its runs are handed to another one.
     """
 
-    def __init__(
-        self, client: Client, queue: str, lanes: Mapping[str, int], beat_s: float = 30.0
-    ) -> None:
+    def __init__(self, client: Client, queue: str, lanes: Lanes, beat_s: float = 30.0) -> None:
         self._client = client
         self._queue = queue
-        self._lanes = dict(lanes)
+        self._lanes = lanes
         self._beat_s = beat_s
-        self._used = Counter[str]()
 
     async def submit(self, wanted: DispatchedRun) -> None:
         """Start the workflow of a run, unless there is one. Raises OperatorError."""
@@ -77,9 +74,10 @@ class TemporalDispatcher:
 
         @activity.defn(name=ACTIVITY)
         async def perform(run: str, cause: str, lane: str) -> dict[str, Any]:
-            async with self._beating(), self._lane(lane, cause) as free:
-                begins = free and not stopping  # the server may hand one out until it knows
-                end: SegmentEnd = await execute(run, cause) if begins else Parked(FULL_S)
+            end: SegmentEnd = Parked(AGAIN_S)
+            async with self._beating():
+                if not stopping:  # the server may hand one out until it knows
+                    end = await self._within(lane, execute, run, cause)
             found: dict[str, Any] = msgspec.to_builtins(end)
             found["kind"] = found.pop("type")
             return found
@@ -134,6 +132,12 @@ class TemporalDispatcher:
         except RPCError as error:
             _unreachable(error)
 
+    async def _within(self, lane: str, execute: ExecuteSegment, run: str, cause: str) -> SegmentEnd:
+        try:
+            return await self._lanes.execute(execute, DispatchedRun(run, lane=lane), cause)
+        except LaneFull as full:
+            return Parked(max(AGAIN_S, full.seconds))
+
     @asynccontextmanager
     async def _beating(self) -> AsyncIterator[None]:
         """Tell the server that this worker lives, as long as a segment goes on."""
@@ -150,20 +154,6 @@ class TemporalDispatcher:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-
-    @asynccontextmanager
-    async def _lane(self, lane: str, cause: str) -> AsyncIterator[bool]:
-        """Take a place of a lane; False where it is full here. A cancellation needs none."""
-        if cause.startswith(CANCEL) or lane not in self._lanes:
-            yield True
-        elif self._used[lane] >= self._lanes[lane]:
-            yield False
-        else:
-            self._used[lane] += 1
-            try:
-                yield True
-            finally:
-                self._used[lane] -= 1
 
 
 def _unreachable(error: BaseException | None) -> NoReturn:

@@ -18,6 +18,8 @@ class Lock(IntEnum):
     """The notes, and so the tables that follow from them: each continues the one before."""
     OBJECT = 4
     """An object of the store of large blobs, while it is removed or found to be wanted."""
+    PERMITS = 5
+    """The permits of a shared limit, while one is taken."""
 
 
 def hold(db: Connection, lock: Lock, schema: str) -> None:

@@ -13,7 +13,8 @@ RoleRights = Literal["work", "read"]
 """The rights of a role in a world: all that a worker does, or to look only."""
 
 DELETED: tuple[LiteralString, ...] = (
-    *("spending", "signals", "versions", "blobs", "states", "chunks", "owners", "assignments"),
+    *("spending", "signals", "versions", "blobs", "states", "chunks"),
+    *("owners", "assignments", "permits"),
 )
 """The tables of which a worker deletes rows; it adds and changes rows of all, and drops none."""
 

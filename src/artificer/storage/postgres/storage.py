@@ -18,6 +18,7 @@ from artificer.storage.postgres.connection import FAULTS, Database, Server, desi
 from artificer.storage.postgres.journal import PostgresJournal
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.owner_leases import PostgresOwnerLeases
+from artificer.storage.postgres.permits import PostgresPermits
 from artificer.storage.postgres.restored import begin_again
 from artificer.storage.postgres.signals import PostgresSignals
 from artificer.storage.postgres.snapshots import PostgresSnapshots
@@ -58,6 +59,8 @@ class PostgresStorage:
         """Kept states of runs."""
         self.assignments = PostgresAssignments(self._server)
         """Which worker has which run."""
+        self.permits = PostgresPermits(self._server)
+        """The permits of limits that all processes share."""
         small = PostgresBlobs(self._server)
         self._objects = large_blobs(database, self._server)
         self.aging: AgingBlobs = self._objects or small

@@ -61,9 +61,12 @@ DO $$ DECLARE one record; BEGIN
   END LOOP;
 END $$
 """
-
 _SAME_USERS_OF_ASSIGNMENTS: LiteralString = _SAME_USERS_OF_OWNERS.replace(
     " ON owners TO", " ON assignments TO"
+)
+
+_SAME_USERS_OF_PERMITS: LiteralString = _SAME_USERS_OF_OWNERS.replace(
+    " ON owners TO", " ON permits TO"
 )
 
 CHANGES: tuple[tuple[LiteralString, ...], ...] = (
@@ -85,6 +88,13 @@ CHANGES: tuple[tuple[LiteralString, ...], ...] = (
         "refused text[] NOT NULL DEFAULT '{}') WITH (fillfactor = 70)",
         "DROP INDEX runs_held",
         _SAME_USERS_OF_ASSIGNMENTS,
+    ),
+    # 4: the permits of limits that all processes share. They may be lost.
+    (
+        "CREATE UNLOGGED TABLE permits (name text NOT NULL, permit text NOT NULL, "
+        "until timestamptz NOT NULL, held boolean NOT NULL, PRIMARY KEY (name, permit))",
+        "CREATE INDEX permits_until ON permits (until)",
+        _SAME_USERS_OF_PERMITS,
     ),
 )
 """The statements that lead from each layout to the next one. A world is made as one of layout 1 and

@@ -135,13 +135,15 @@ export const beginDelay = () => {
 export const delayed = (event) => {
   const place = byId("delayed");
   if (!place) return;
-  const why = JSON.parse(place.dataset.why)[event.code] || "there is no reply";
+  const why = event.limit ? `the limit ${event.limit} leaves no room`
+    : JSON.parse(place.dataset.why)[event.code] || "there is no reply";
+  const next = event.limit ? "The request waits until " : "The model is asked again at ";
   const at = new Date(event.until);
   const time = make("time", `${at.toISOString().slice(11, 19)} UTC`);
   time.dateTime = at.toISOString();
   place.dataset.until = event.until;
-  place.replaceChildren(`${why[0].toUpperCase()}${why.slice(1)}. The model is asked again at `, time,
-    make("span", "", "left"), ` (attempt ${event.attempt} of ${event.attempts}).`);
+  place.replaceChildren(`${why[0].toUpperCase()}${why.slice(1)}. ${next}`, time, make("span", "", "left"),
+    event.limit ? " at the longest." : ` (attempt ${event.attempt} of ${event.attempts}).`);
   place.hidden = false;
   byId("said").textContent = `${why[0].toUpperCase()}${why.slice(1)}.`;
   beginDelay();

@@ -1,0 +1,99 @@
+"""Lanes: groups of runs with limits of their own, which all workers of a world share."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from functools import partial
+
+from artificer.ports import (
+    CANCEL,
+    DispatchedRun,
+    ExecuteSegment,
+    LimitReached,
+    SegmentEnd,
+    SharedLimit,
+)
+from artificer.runtime.permits import POLL_S, PermitKeeper
+from artificer.storage.memory.permits import MemoryPermits
+
+
+class LaneFull(Exception):
+    """A segment was not begun, because its lane has no room. ``seconds`` is when to try again."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class Lanes:
+    """The lanes of one worker, with their limits by their names; others have none."""
+
+    def __init__(
+        self,
+        limits: Mapping[str, tuple[SharedLimit, ...]] | None = None,
+        keeper: PermitKeeper | None = None,
+    ) -> None:
+        self._limits = limits or {}
+        self._keeper = keeper or PermitKeeper(MemoryPermits())
+        self._closed = dict[str, asyncio.TimerHandle | None]()
+
+    @property
+    def closed(self) -> Set[str]:
+        """The lanes that are found out to be full, or being asked, here."""
+        return self._closed.keys()
+
+    def execute(
+        self,
+        execute: ExecuteSegment,
+        wanted: DispatchedRun,
+        cause: str,
+        opened: Callable[[], None] = lambda: None,
+    ) -> Awaitable[SegmentEnd]:
+        """Execute a segment in the lane of its run; a cancellation needs no room.
+
+        Where there is none, the lane is closed, until ``opened`` is called; and while it is asked.
+        Awaiting it raises LaneFull.
+        """
+        limits = self._limits.get(wanted.lane, ())
+        if not limits or cause.startswith(CANCEL):
+            return execute(wanted.run, cause)
+        self._closed.setdefault(wanted.lane, None)
+        return self._within(limits, execute, wanted, cause, opened)
+
+    async def _within(
+        self,
+        limits: Sequence[SharedLimit],
+        execute: ExecuteSegment,
+        wanted: DispatchedRun,
+        cause: str,
+        opened: Callable[[], None],
+    ) -> SegmentEnd:
+        open_again = partial(self._open, wanted.lane, opened)
+        try:
+            permit = await self._keeper.take(limits)
+        except BaseException:
+            open_again()
+            raise
+        if isinstance(permit, LimitReached):
+            seconds = max(permit.seconds, POLL_S * random.uniform(0.7, 1.3))
+            self._close(wanted.lane, seconds, open_again)
+            raise LaneFull(seconds)
+        open_again()
+        try:
+            return await execute(wanted.run, cause)
+        finally:
+            self._keeper.give_back(permit).add_done_callback(lambda _: open_again())
+
+    def _close(self, lane: str, seconds: float, then: Callable[[], None]) -> None:
+        timer = self._closed.get(lane)
+        if timer is not None:
+            timer.cancel()
+        self._closed[lane] = asyncio.get_running_loop().call_later(seconds, then)
+
+    def _open(self, lane: str, opened: Callable[[], None]) -> None:
+        timer = self._closed.pop(lane, None)
+        if timer is not None:
+            timer.cancel()
+        opened()

@@ -1,0 +1,69 @@
+"""The permits of requests to models: a request waits until its provider and its model have one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from artificer.core.spec import RunSpec
+from artificer.ports import LimitReached, SharedLimit
+from artificer.values.model import ModelFailure, RetryDelta
+
+if TYPE_CHECKING:
+    from artificer.runtime.permits import PermitKeeper
+
+WAIT_S = 300.0
+"""How long a request waits for a permit before its run is left to be resumed."""
+
+
+class RequestPermits(Struct, frozen=True):
+    """The permits of requests, with the limits of each provider and ``provider/model``."""
+
+    keeper: PermitKeeper | None = None
+    limits: Mapping[str, tuple[SharedLimit, ...]] = {}
+    patience_s: float = WAIT_S
+
+    @asynccontextmanager
+    async def permit(
+        self, spec: RunSpec, left_s: float, on_delta: Callable[[RetryDelta], None]
+    ) -> AsyncIterator[float | ModelFailure]:
+        """Hold a permit for a request to a run's present model; yield the seconds it waited for it.
+
+        It waits within ``left_s``, the run's time. Where that is too short it yields a failure.
+        """
+        limits = (*self.limits.get(spec.provider, ()), *self.limits.get(spec.full_name, ()))
+        if self.keeper is None or not limits:
+            yield 0.0
+            return
+        patience = max(0.0, min(left_s, self.patience_s))
+        began, until = time.monotonic(), round((time.time() + patience) * 1000)
+
+        def waits(reached: LimitReached) -> None:
+            on_delta(
+                RetryDelta(
+                    code="rate_limited", until=until, attempt=1, attempts=1, limit=reached.name
+                )
+            )
+
+        permit = await self.keeper.wait(limits, patience, waits)
+        if isinstance(permit, LimitReached):
+            yield _refusal(permit, patience)
+            return
+        try:
+            yield time.monotonic() - began
+        finally:
+            self.keeper.give_back(permit)
+
+
+NO_REQUEST_PERMITS = RequestPermits()
+
+
+def _refusal(reached: LimitReached, patience_s: float) -> ModelFailure:
+    why = f"Nothing was sent: the limit {reached.name} of this world left no room"
+    return ModelFailure(
+        code="rate_limited", message=f"{why} within {patience_s:.0f} s.", attempts=0
+    )

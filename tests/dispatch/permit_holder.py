@@ -1,0 +1,25 @@
+"""A process that takes a permit and holds it: python permit_holder.py URL FOLDER LIMIT LEASE_S.
+
+Prints a line when it has the only permit of the limit, and goes on until it is killed.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from artificer.ports import Permit, SharedLimit, StoragePlace
+from artificer.runtime.permits import PermitKeeper
+from artificer.storage.postgres.kind import POSTGRES
+from artificer.storage.postgres.storage import PostgresStorage
+
+
+async def main(url: str, folder: str, limit: str, lease_s: float) -> None:
+    storage = await POSTGRES.open(StoragePlace(Path(folder), url))
+    assert isinstance(storage, PostgresStorage)
+    keeper = PermitKeeper(storage.permits, lease_s)
+    assert isinstance(await keeper.take([SharedLimit(limit, 1)]), Permit)
+    print("held", flush=True)
+    await asyncio.Event().wait()
+
+
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])))

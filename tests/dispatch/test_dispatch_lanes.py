@@ -1,0 +1,148 @@
+"""Limits that all workers of a world share: of lanes, and of requests to models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+from postgres_server import PostgresServer
+
+import preloaded
+from artificer import Agent, Config, World
+from artificer.config import SharedLimits
+from artificer.dispatch.lanes import Lanes
+from artificer.dispatch.local import LocalDispatcher
+from artificer.ports import CANCEL, DispatchedRun, SharedLimit, StoragePlace
+from artificer.runtime.permits import PermitKeeper
+from artificer.storage.memory.permits import MemoryPermits
+from artificer.storage.postgres.kind import POSTGRES
+from artificer.storage.postgres.storage import PostgresStorage
+from artificer.testing import ScriptedProvider
+from artificer.testing.dispatcher_suite import ScriptedSegments, serving
+from artificer.values.base import JsonObject
+
+pytestmark = [pytest.mark.xdist_group("servers")]
+
+LEASE_S = 0.5
+ONE = {"slow": (SharedLimit("lanes.slow.at_once", 1),)}
+
+numbers = count()
+
+
+@pytest.fixture
+def url(postgres_server: PostgresServer) -> str:
+    return postgres_server.url(f"lanes_{next(numbers)}")
+
+
+@asynccontextmanager
+async def dispatcher_on(url: str, folder: Path) -> AsyncIterator[LocalDispatcher]:
+    """The dispatcher of a worker with its own connections to the world."""
+    storage = await POSTGRES.open(StoragePlace(folder, url))
+    assert isinstance(storage, PostgresStorage)
+    keeper = PermitKeeper(storage.permits, 3600.0)  # however slow this machine is
+    yield LocalDispatcher(Lanes(ONE, keeper))
+    await keeper.aclose()
+    await storage.aclose()
+
+
+@pytest.mark.req("workers-shared-limits")
+async def test_two_workers_never_execute_two_runs_of_a_lane_of_one(
+    url: str, tmp_path: Path
+) -> None:
+    """All are executed in the end, and those of other lanes are not held up."""
+    names = [f"r{number}" for number in range(8)]
+    script = ScriptedSegments(held=["r0"])
+    async with (
+        dispatcher_on(url, tmp_path / "a") as one,
+        dispatcher_on(url, tmp_path / "b") as other,
+        serving(one, script, slots=3),
+        serving(other, script, slots=3),
+    ):
+        await one.submit(DispatchedRun("r0", lane="slow"))
+        await script.until("r0")
+        for number, name in enumerate(names[1:]):
+            await (one, other)[number % 2].submit(DispatchedRun(name, lane="slow"))
+        await other.submit(DispatchedRun("quick"))
+        await script.until("r0", "quick")
+        assert {run for run, _ in script.executed} == {"r0", "quick"}
+        await script.let_go("r0")
+        await script.until(*names, "quick")
+    assert script.peak <= 2  # one of the lane, and the other run
+    assert sorted(run for run, _ in script.executed) == sorted([*names, "quick"])
+
+
+@pytest.mark.req("workers-shared-limits")
+async def test_the_room_of_a_killed_worker_comes_free(url: str, tmp_path: Path) -> None:
+    """Within its lease."""
+    script = ScriptedSegments()
+    async with dispatcher_on(url, tmp_path) as dispatcher, serving(dispatcher, script):
+        words = [url, str(tmp_path / "other"), "lanes.slow.at_once", str(LEASE_S)]
+        holder = Path(__file__).with_name("permit_holder.py")
+        process = await preloaded.start(str(holder), *words, stdout=PIPE)
+        try:
+            assert process.stdout is not None
+            assert (await process.stdout.readline()).strip() == b"held"
+            await dispatcher.submit(DispatchedRun("r", lane="slow"))
+            await dispatcher.submit(DispatchedRun("quick"))
+            await script.until("quick")
+        finally:
+            process.kill()
+            await process.wait()
+        await script.until("r")
+
+
+@pytest.mark.req("workers-shared-limits")
+async def test_a_full_lane_takes_no_slot_and_keeps_its_order() -> None:
+    """A cancellation needs no room, and what is given back is taken at once."""
+    keeper = PermitKeeper(MemoryPermits())
+    elsewhere = await keeper.take(ONE["slow"])
+    script = ScriptedSegments()
+    dispatcher = LocalDispatcher(Lanes(ONE, keeper))
+    async with serving(dispatcher, script, slots=1):
+        for run in ("a", "b", "c"):
+            await dispatcher.submit(DispatchedRun(run, lane="slow"))
+        for run in ("x", "y"):
+            await dispatcher.submit(DispatchedRun(run))
+        await script.until("x", "y")
+        await dispatcher.cancel("unknown", "enough")
+        await script.until("unknown")
+        assert [run for run, _ in script.executed] == ["x", "y", "unknown"]
+        assert script.executed[2][1].startswith(CANCEL)
+        keeper.give_back(elsewhere)  # type: ignore[arg-type]  # it was free
+        await script.until("a", "b", "c")
+    assert [run for run, _ in script.executed][3:] == ["a", "b", "c"]
+
+
+@pytest.mark.req("shared-request-limits")
+async def test_processes_send_no_more_requests_at_once_than_the_provider_takes(
+    url: str, tmp_path: Path
+) -> None:
+    """Two worlds of one database, as two processes have them."""
+    at_once = peak = 0
+
+    async def answer(body: JsonObject) -> str:
+        nonlocal at_once, peak
+        at_once += 1
+        peak = max(peak, at_once)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        at_once -= 1
+        return "Done."
+
+    limits = {"scripted": SharedLimits(at_once=1)}
+    agent = Agent(ScriptedProvider(answer), kind="chat")
+    async with AsyncExitStack() as stack:
+        worlds = [
+            await stack.enter_async_context(
+                World.open(Config(home=tmp_path / name, project="p", storage=url, requests=limits))
+            )
+            for name in ("a", "b")
+        ]
+        runs = await asyncio.gather(*(world.run("Hi", agent) for world in worlds for _ in range(3)))
+    assert [run.status for run in runs] == ["completed"] * 6
+    assert peak == 1
