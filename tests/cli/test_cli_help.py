@@ -187,7 +187,25 @@ async def test_help_lists_every_command_and_every_exit_code(shell: Shell) -> Non
     [
         (["rum"], "No such command 'rum'", "`artificer --help`"),
         (["run"], "The prompt is empty", "`artificer run --help`"),
-        (["run", "hello", "--modle", "x/y"], "No such option", "`artificer run --help`"),
+        (["run", "hello", "--modle", "x/y"], "No such option", "Did you mean --model? See `"),
+        (
+            ["run", "hi", "--project", "x"],
+            "for `artificer run`",
+            "`artificer --project NAME run …`",
+        ),
+        (["show", "last", "-v"], "'-v' for `artificer show`", "before the command"),
+        (
+            ["run", "hi", "--projcet", "x"],
+            "'--projcet'",
+            "--project? It belongs before the command",
+        ),
+        (
+            ["--model", "x/y", "run", "hi"],
+            "for `artificer`",
+            "after the command: `artificer run --",
+        ),
+        (["--modle", "x/y", "run", "hi"], "'--modle'", "See `artificer --help`"),
+        (["resume", "last", "--tools"], "requires an argument", "`artificer resume --help`"),
         (["run", "  "], "The prompt is empty", "`artificer run --help`"),
         (["show", "last", "--json", "--raw"], "exclude each other", "`artificer show --help`"),
     ],

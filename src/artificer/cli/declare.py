@@ -64,6 +64,14 @@ class Command(click.Command):
         self.declared = declared
         self.work = work
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of the command line; an error names the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def invoke(self, ctx: click.Context) -> int:
         """Import the function that does the work and call it."""
         module, _, function = self.work.partition(":")

@@ -178,7 +178,7 @@ def perform(arguments: list[str]) -> int:
     try:
         return int(cli.main(arguments, prog_name="artificer", standalone_mode=False) or Exit.OK)
     except click.ClickException as error:
-        return _correct(error)
+        return _correct(error, arguments)
     except Interrupted as error:
         return error.exit
     except (click.Abort, KeyboardInterrupt):
@@ -189,14 +189,14 @@ def perform(arguments: list[str]) -> int:
         return _explain(error)
 
 
-def _correct(error: click.ClickException) -> int:
+def _correct(error: click.ClickException, arguments: list[str]) -> int:
     """Report what is wrong with the command line."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return Exit.USAGE
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    where = context.command_path if context else "artificer"
-    console.complain(error.format_message(), f"See `{where} --help`.")
+    from artificer.cli.terminal.usage import correction
+
+    console.complain(*correction(error, arguments))
     return Exit.USAGE
 
 
