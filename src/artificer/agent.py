@@ -25,6 +25,7 @@ from artificer.agent_definition import (
     agent_tool,
     handoff_tool,
 )
+from artificer.argument_places import place_of
 from artificer.blocking import iterate, wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
@@ -32,9 +33,18 @@ from artificer.errors import AuthorError, NotFoundError
 from artificer.ports import Prompt
 from artificer.ports.attachment import split_prompt
 from artificer.values.arguments import instance, shown
+from artificer.values.parameters import named_parameters
 from artificer.world import World
 
 if TYPE_CHECKING:
+    from artificer.agent_arguments import (
+        AnswerArguments,
+        FollowUpArguments,
+        ForkArguments,
+        ResumeArguments,
+        RunArguments,
+        StreamArguments,
+    )
     from artificer.events import RunEvent
     from artificer.ports import Approver, Prompt
     from artificer.runs import Run
@@ -44,6 +54,7 @@ if TYPE_CHECKING:
     from artificer.wiring.conversation import EarlierMessages
 
 
+@named_parameters(place_of)
 @dataclass(frozen=True, kw_only=True)
 class Agent(AgentDefinition[OutputT]):
     """A reusable agent. Tasks may share one: it is frozen, and keeps nothing between runs.
@@ -119,8 +130,8 @@ class Agent(AgentDefinition[OutputT]):
     ) -> Run[OutputT]:
         """Continue a finished run with another prompt: a text, or texts with attachments.
 
-        Raises what :meth:`resume` raises, AuthorError for a prompt of over 8 MiB or too many
-        attachments, and ConfigError for one that the model cannot read.
+        Raises what :meth:`resume` does, AuthorError for over 8 MiB or too many attachments, and
+        ConfigError for one that the model cannot read.
         """
         text, attachments = split_prompt(prompt)
         async with _opened(world) as world:
@@ -147,12 +158,7 @@ class Agent(AgentDefinition[OutputT]):
         """
         async with _opened(world) as world:
             return await world.resume(
-                _id(run),
-                self,
-                approver=approver,
-                observer=observer,
-                take_over=take_over,
-                deps=deps,
+                _id(run), self, approver=approver, observer=observer, take_over=take_over, deps=deps
             )
 
     async def approve(
@@ -213,9 +219,9 @@ class Agent(AgentDefinition[OutputT]):
         new_id: str | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Begin a run with the records of another one, as `World.fork` does.
+        """Begin a run with another one's records, and the agent's model, instructions and limits.
 
-        The agent's model, instructions and limits replace the recorded ones.
+        Raises what `World.fork` does.
         """
         async with _opened(world) as world:
             return await world.fork(
@@ -247,16 +253,14 @@ class Agent(AgentDefinition[OutputT]):
         """
         return handoff_tool(self, name, description, options)
 
-    # --- for scripts and notebooks ----------------------------------------------------------------
-
-    def run_sync(self, prompt: Prompt, **options: Any) -> Run[OutputT]:
+    def run_sync(self, prompt: Prompt, **options: Unpack[RunArguments]) -> Run[OutputT]:
         """Run a prompt and wait for its end: :meth:`run` for a program without an event loop.
 
         Raises AuthorError where an event loop is running, except in a notebook.
         """
         return wait_for(lambda: self.run(prompt, **options), "await agent.run(…)")
 
-    def stream_sync(self, prompt: Prompt, **options: Any) -> Iterator[RunEvent]:
+    def stream_sync(self, prompt: Prompt, **options: Unpack[StreamArguments]) -> Iterator[RunEvent]:
         """Run a prompt and yield its events, as :meth:`stream` does; leaving early interrupts it.
 
         >>> for event in agent.stream_sync("Why is the sky blue?"):
@@ -270,31 +274,37 @@ class Agent(AgentDefinition[OutputT]):
 
         return iterate(events, "async with agent.stream(…)")
 
-    def follow_up_sync(self, run: str | Run, prompt: Prompt, **options: Any) -> Run[OutputT]:
+    def follow_up_sync(
+        self, run: str | Run, prompt: Prompt, **options: Unpack[FollowUpArguments]
+    ) -> Run[OutputT]:
         """Continue a run with another prompt and wait for its end, as :meth:`follow_up` does."""
         return wait_for(lambda: self.follow_up(run, prompt, **options), "await agent.follow_up(…)")
 
-    def resume_sync(self, run: str | Run, **options: Any) -> Run[OutputT]:
+    def resume_sync(self, run: str | Run, **options: Unpack[ResumeArguments]) -> Run[OutputT]:
         """Continue a run and wait for its end, as :meth:`resume` does."""
         return wait_for(lambda: self.resume(run, **options), "await agent.resume(…)")
 
-    def approve_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run[OutputT]:
+    def approve_sync(
+        self, run: str | Run, call: str | None = None, **options: Unpack[AnswerArguments]
+    ) -> Run[OutputT]:
         """Allow a call, continue the run and wait for its end, as :meth:`approve` does."""
         return wait_for(lambda: self.approve(run, call, **options), "await agent.approve(…)")
 
-    def deny_sync(self, run: str | Run, call: str | None = None, **options: Any) -> Run[OutputT]:
+    def deny_sync(
+        self, run: str | Run, call: str | None = None, **options: Unpack[AnswerArguments]
+    ) -> Run[OutputT]:
         """Refuse a call, continue the run and wait for its end, as :meth:`deny` does."""
         return wait_for(lambda: self.deny(run, call, **options), "await agent.deny(…)")
 
     def fork_sync(
-        self, run: str | Run, changes: ForkChanges | None = None, **options: Any
+        self, run: str | Run, changes: ForkChanges | None = None, **options: Unpack[ForkArguments]
     ) -> Run[OutputT]:
         """Begin a run with the records of another one and wait for its end, as :meth:`fork`."""
         return wait_for(lambda: self.fork(run, changes, **options), "await agent.fork(…)")
 
-    def cancel_sync(self, run: str | Run, reason: str = "", **options: Any) -> Run[OutputT]:
+    def cancel_sync(self, run: str | Run, reason: str = "", world: World | None = None) -> Run:
         """End a run, as :meth:`cancel` does."""
-        return wait_for(lambda: self.cancel(run, reason, **options), "await agent.cancel(…)")
+        return wait_for(lambda: self.cancel(run, reason, world=world), "await agent.cancel(…)")
 
 
 async def _answer(

@@ -22,6 +22,7 @@ from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.ports import Executor, Provider, RunContext
 from artificer.values.arguments import instance, milliseconds, shown
 from artificer.values.base import JsonObject
+from artificer.values.parameters import refuse_unknown
 
 AgentKind = Literal["chat", "deliver"]
 """A ``chat`` ends in a text or in JSON, a ``deliver`` run in a report with its artifacts."""
@@ -300,6 +301,8 @@ def _definition(
     name: str, description: str, task: str, options: ChildOptions, **labels: Any
 ) -> ToolDefinition:
     prompt: JsonObject = {"type": "string", "description": task}
+    known = ("name", "description", *ChildOptions.__annotations__)
+    refuse_unknown("An agent as a tool", options, known)
     try:
         return ToolDefinition(
             name=name,

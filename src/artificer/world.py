@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from artificer.agent_definition import AgentDefinition, defined
+from artificer.argument_places import place_of
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
@@ -30,6 +31,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import RunStream, watch
 from artificer.values.arguments import instance, plain, whole
+from artificer.values.parameters import named_parameters, refuse_unknown
 from artificer.wiring.assemble import (
     assemble,
     assemble_recorded,
@@ -60,6 +62,10 @@ if TYPE_CHECKING:
     from artificer.runtime.fork import ForkChanges
     from artificer.wiring.builds import Builds
     from artificer.wiring.checklists import Checklists
+
+
+PARTS = tuple(WorldParts.__annotations__)
+"""The names of the parts of a world."""
 
 
 class OpenWorld:
@@ -112,6 +118,7 @@ class OpenWorld:
         return Checklists(self._resources)
 
 
+@named_parameters(place_of)
 @dataclass(frozen=True, eq=False)
 class World(OpenWorld, AbstractAsyncContextManager["World"]):
     """Runs agents, and keeps what they do."""
@@ -131,6 +138,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         A ``storage`` of your own keeps everything in its place. The world closes it, and the
         providers among the `WorldParts`. Raises AuthorError for what is no part of a world.
         """
+        refuse_unknown("World.open", parts, ("config", "storage", *PARTS), place_of)
         config, checked = _checked(config) or load_config(), CheckedParts.of(**parts)
         opened = await open_storage(config, storage, checked.clock)
         async with aclosing(cls(WorldResources(config, opened, checked))) as world:
@@ -139,6 +147,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
     @classmethod
     def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
         """Return a world that lives as long as the process."""
+        refuse_unknown("World.in_memory", parts, ("config", *PARTS), place_of)
         made = CheckedParts.of(**parts)
         return cls(WorldResources(_checked(config) or Config(), memory_storage(made.clock), made))
 
@@ -314,7 +323,10 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
     def guard(self, tools: Guardables, *, key: str, **options: Unpack[GuardOptions]) -> Guarded:
         """Return tools for another library's agent, whose calls are the run ``key``."""
         from artificer.guard.guarded import Guarded, RecordedRuns
+        from artificer.guard.tools import GuardOptions
 
+        known = ("tools", "key", *GuardOptions.__annotations__)
+        refuse_unknown("World.guard", options, known, place_of)
         runs = RecordedRuns(self.run, self.resume, self.send, self.archive.history)
         return Guarded(runs, self._resources.storage.blobs, tools, key, **options)
 
@@ -333,6 +345,8 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         The process that executes the run reads it at once; otherwise :meth:`resume` does. Raises
         NotFoundError, AuthorError for too much, ConfigError for what the model cannot read.
         """
+        known = ("run_id", "signal", *MessageOptions.__annotations__)
+        refuse_unknown("World.send", message, known, place_of)
         return await send(self._resources, run_id, signal, **message)
 
     async def import_run(self, data: bytes) -> str:

@@ -27,8 +27,8 @@ Count = Annotated[int, Meta(ge=1)]
 class _Remembered(type(CheckedValue)):  # type: ignore[misc]
     """Keeps the names of the limits that a person set."""
 
-    def __call__(cls, **limits: Any) -> Any:
-        made = super().__call__(**limits)
+    def __call__(cls, *positional: Any, **limits: Any) -> Any:
+        made = super().__call__(*positional, **limits)
         made.__dict__["named"] = frozenset(limits)
         return made
 

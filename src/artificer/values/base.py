@@ -11,7 +11,6 @@ The members of a union are distinguished by a tag: the class variable that the b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import (
@@ -33,7 +32,7 @@ from artificer.values.canon import canonical_typed
 from artificer.values.faults import fault_of
 from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
-from artificer.values.text import well_formed
+from artificer.values.value_type import CheckedType, ValueType
 
 __all__ = [
     "CheckedValue",
@@ -66,46 +65,9 @@ itself says so, by its name: ``Text``, ``Text | None``, ``tuple[Text, ...]``.
 
 Plain = str | int | bool | None
 
-_TEXT = re.compile(r"\bText\b")
-
-
-class _ValueType(msgspec.StructMeta):
-    """Makes fields keyword-only, tags unions, and mends the texts of a class."""
-
-    def __new__(
-        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
-    ) -> Any:
-        tag_field = options.get("tag_field", _tag_field(bases))
-        if tag_field in namespace:
-            options["tag"] = namespace[tag_field]
-        hints = namespace.get("__annotations__", {})
-        own = (n for n, hint in hints.items() if isinstance(hint, str) and _TEXT.search(hint))
-        texts = tuple(n for base in bases for n in getattr(base, "_texts", ())) + tuple(own)
-        if texts:
-            namespace.setdefault("__post_init__", _mend)
-            namespace["_texts"] = texts
-        return super().__new__(mcls, name, bases, namespace, kw_only=True, **options)
-
-
-def _tag_field(bases: tuple[type, ...]) -> str | None:
-    configs = (base.__struct_config__ for base in bases if issubclass(base, Struct))
-    return next((config.tag_field for config in configs if config.tag_field), None)
-
-
-def _mend(value: Any) -> None:
-    """Take lone surrogates out of a value's texts."""
-    for name in value._texts:
-        text = getattr(value, name)
-        if text.__class__ is str:
-            if not text.isascii():
-                msgspec.structs.force_setattr(value, name, well_formed(text))
-        elif text.__class__ is tuple and text:
-            mended = tuple(well_formed(t) if isinstance(t, str) else t for t in text)
-            msgspec.structs.force_setattr(value, name, mended)
-
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=True, gc=False):
+class Value(Struct, metaclass=ValueType, frozen=True, forbid_unknown_fields=True, gc=False):
     """A frozen value: equal by content, and strict about everything when it is read.
 
     No value refers to itself, so the garbage collector need not look at any.
@@ -167,7 +129,7 @@ class Value(Struct, metaclass=_ValueType, frozen=True, forbid_unknown_fields=Tru
         return canonical_typed(LEAN[type(self)](self))
 
 
-class CheckedValue(Value):
+class CheckedValue(Value, metaclass=CheckedType):
     """A value that people and other packages make: every field is checked when it is made."""
 
     def __post_init__(self) -> None:

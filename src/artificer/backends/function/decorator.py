@@ -28,6 +28,7 @@ from artificer.contracts.definition import (
 )
 from artificer.errors import InvalidValueError
 from artificer.values.arguments import milliseconds
+from artificer.values.parameters import refuse_unknown
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +116,7 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
     Raises:
         ToolDefinitionError: the function cannot be a tool; says which function, where and why.
     """
+    refuse_unknown("@tool", options, ToolOptions.__annotations__, _meant)
     frame = inspect.currentframe()
     local_names = frame.f_back.f_locals if frame and frame.f_back else {}
 
@@ -129,6 +131,20 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOp
         return FunctionTool(function, definition, signature, options.get("probe"))
 
     return decorate(function) if function is not None else decorate
+
+
+_HABITS = {
+    "description_override": "description",
+    "name_override": "name",
+    "needs_approval": "human_approval",
+    "requires_approval": "human_approval",
+    "timeout_seconds": "timeout",
+}
+"""Names in other libraries, and those of ours."""
+
+
+def _meant(name: str, _: Iterable[str]) -> str | None:
+    return f"Write {_HABITS[name]}=…" if name in _HABITS else None
 
 
 def place_of(function: Callable[..., Any]) -> str:

@@ -1,0 +1,87 @@
+"""Arguments that a public function or value does not take: refused by name, with the right way.
+
+Type checkers see the signatures as they are written; this is for programs that nobody checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import CO_COROUTINE, CO_VARKEYWORDS
+from types import FunctionType
+from typing import Any, TypeVar
+
+from artificer.errors import AuthorError
+
+C = TypeVar("C", bound=type)
+
+PlaceOf = Callable[[str, frozenset[str]], str | None]
+"""Says where an argument belongs that a function with these parameters does not take."""
+
+
+def refuse_unknown(
+    owner: str, passed: Iterable[str], known: Iterable[str], place: PlaceOf | None = None
+) -> None:
+    """Raise AuthorError for a name that is not known, with the one that may have been meant."""
+    names = frozenset(known)
+    if unknown := [name for name in passed if name not in names]:
+        raise AuthorError(
+            f"{owner} has no parameter {unknown[0]!r}.",
+            hint=(place and place(unknown[0], names)) or nearest(unknown[0], names),
+        )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint: the known name that is meant, or all of them."""
+    from difflib import get_close_matches  # rarely needed
+
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(names)}."
+
+
+def named_parameters(place: PlaceOf) -> Callable[[C], C]:
+    """Make the constructor and the public methods of a class refuse what they do not take.
+
+    A method that takes further options by ``**`` checks these itself.
+    """
+
+    def decorate(owner: C) -> C:
+        for name, member in [*vars(owner).items()]:
+            if name == "__init__" or not name.startswith("_"):
+                title = owner.__name__ if name == "__init__" else f"{owner.__name__}.{name}"
+                if isinstance(member, FunctionType):
+                    setattr(owner, name, _checked(member, title, place))
+        return owner
+
+    return decorate
+
+
+def _checked(function: FunctionType, title: str, place: PlaceOf) -> Callable[..., Any]:
+    code = getattr(function, "__wrapped__", function).__code__
+    if code.co_flags & CO_VARKEYWORDS:
+        return function
+    by_place = code.co_argcount
+    known = frozenset(code.co_varnames[1 : by_place + code.co_kwonlyargcount])
+
+    def check(positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if not known.issuperset(named):
+            refuse_unknown(title, named, known, place)
+        if len(positional) > by_place:
+            raise AuthorError(
+                f"{title} takes {by_place - 1} of its arguments by position, not "
+                f"{len(positional) - 1}.",
+                hint=f"Pass the others by name: {', '.join(sorted(known))}.",
+            )
+
+    @wraps(function)
+    def called(*positional: Any, **named: Any) -> Any:
+        check(positional, named)
+        return function(*positional, **named)
+
+    @wraps(function)
+    async def awaited(*positional: Any, **named: Any) -> Any:
+        check(positional, named)
+        return await function(*positional, **named)
+
+    return awaited if function.__code__.co_flags & CO_COROUTINE else called

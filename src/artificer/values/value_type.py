@@ -1,0 +1,77 @@
+"""The classes of values: how their fields are declared, and which arguments make one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from artificer.errors import InvalidValueError
+from artificer.values.parameters import nearest
+from artificer.values.text import well_formed
+
+_TEXT = re.compile(r"\bText\b")
+
+
+class ValueType(msgspec.StructMeta):
+    """Makes fields keyword-only, tags unions, and mends the texts of a class."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> Any:
+        tag_field = options.get("tag_field", _tag_field(bases))
+        if tag_field in namespace:
+            options["tag"] = namespace[tag_field]
+        hints = namespace.get("__annotations__", {})
+        own = (n for n, hint in hints.items() if isinstance(hint, str) and _TEXT.search(hint))
+        texts = tuple(n for base in bases for n in getattr(base, "_texts", ())) + tuple(own)
+        if texts:
+            namespace.setdefault("__post_init__", _mend)
+            namespace["_texts"] = texts
+        return super().__new__(mcls, name, bases, namespace, kw_only=True, **options)
+
+
+def _tag_field(bases: tuple[type, ...]) -> str | None:
+    configs = (base.__struct_config__ for base in bases if issubclass(base, Struct))
+    return next((config.tag_field for config in configs if config.tag_field), None)
+
+
+def _mend(value: Any) -> None:
+    """Take lone surrogates out of a value's texts."""
+    for name in value._texts:
+        text = getattr(value, name)
+        if text.__class__ is str:
+            if not text.isascii():
+                msgspec.structs.force_setattr(value, name, well_formed(text))
+        elif text.__class__ is tuple and text:
+            mended = tuple(well_formed(t) if isinstance(t, str) else t for t in text)
+            msgspec.structs.force_setattr(value, name, mended)
+
+
+class CheckedType(ValueType):
+    """The class of values that people make: it names the argument that it does not take."""
+
+    if not TYPE_CHECKING:  # or a type checker would take this for the signature
+
+        def __call__(self, *positional: Any, **fields: Any) -> Any:
+            try:
+                return super().__call__(*positional, **fields)
+            except TypeError as error:
+                raise _refused(self, positional, fields) or error from None
+
+
+def _refused(
+    kind: type[Struct], positional: tuple[Any, ...], fields: dict[str, Any]
+) -> InvalidValueError | None:
+    names = kind.__struct_fields__
+    if positional:
+        refused = InvalidValueError(kind.__name__, "", "takes its fields by name")
+        refused.hint = f"For example {kind.__name__}({names[0]}=…). Known: {', '.join(names)}."
+        return refused
+    if unknown := [name for name in fields if name not in names]:
+        refused = InvalidValueError(kind.__name__, "", f"has no field {unknown[0]!r}")
+        refused.hint = nearest(unknown[0], names)
+        return refused
+    return None
