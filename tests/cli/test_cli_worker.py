@@ -61,6 +61,7 @@ async def test_a_worker_answers_probes_and_prometheus(shell: Shell) -> None:
             await lines_until(worker.stderr, '"executed"')
             metrics = (await client.get("/metrics")).text
         assert 'artificer_segments_total{ended="over"} 1\n' in metrics
+        assert "artificer_lost_leases_total 0\n" in metrics
         assert "artificer_turns_total 1\n" in metrics
         assert "artificer_executing_runs 0\n" in metrics
         worker.send_signal(signal.SIGTERM)

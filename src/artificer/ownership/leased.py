@@ -118,7 +118,7 @@ class ProcessWithLease(ProcessOwner):
             except Fenced as error:
                 self._lost = error
                 raise
-            self.lapses += not went_on
+            self.lapses += self._ends > 0 and not went_on
             self._ends = before + self._seconds
 
     def _beat(self, closing: threading.Event) -> None:

@@ -9,6 +9,7 @@ from artificer.dispatch.worker import Worker
 from artificer.health.exposition import Metric, single
 from artificer.health.health import Health
 from artificer.health.server import HealthServer, place_of
+from artificer.ownership.local import LocalOwner
 from artificer.runtime.permits import PermitKeeper
 from artificer.world import World, storage_of
 
@@ -24,11 +25,12 @@ async def health_served(world: World, worker: Worker, place: str | None) -> Asyn
     if place is None:
         yield ""
         return
-    permits = storage_of(world).permits
+    storage = storage_of(world)
     health = Health(
         world,
         lambda: worker_metrics(worker),
-        lambda: permit_metrics(permits),
+        lambda: permit_metrics(storage.permits),
+        lambda: lease_metrics(storage.owner),
         draining=lambda: worker.report().draining,
     )
     async with HealthServer(health, *place_of(place)) as server:
@@ -56,3 +58,9 @@ def permit_metrics(permits: PermitKeeper) -> Iterator[Metric]:
     yield Metric("artificer_held_permits", "gauge", text, permits.held, "limit")
     text = "Requests to models that wait here for room in a shared limit."
     yield Metric("artificer_waiting_requests", "gauge", text, +permits.waiting, "limit")
+
+
+def lease_metrics(owner: LocalOwner) -> Iterator[Metric]:
+    """Yield how often others could take the runs of this process, because it was not heard of."""
+    text = "How often the lease of this worker has ended before it was renewed."
+    yield single("artificer_lost_leases_total", "counter", text, owner.lapses)
