@@ -37,7 +37,7 @@ def plain(number: int) -> int:
         ({"tools": "tools"}, "are a list"),
         ({"kind": "poem"}, "Unknown kind of run: 'poem'"),
         ({"kind": "build"}, "Unknown kind of run: 'build'"),
-        ({"prompt": 5}, "A prompt cannot be or hold an int"),
+        ({"prompt": 5}, "A prompt is of texts and attachments, not of int"),
         ({"settings": {"temperature": "hot"}}, "temperature"),
         ({"settings": {"temperature": 0.0000001}}, "temperature"),
         ({"kind": "deliver", "output": dict}, "not in JSON"),

@@ -19,10 +19,13 @@ class Submission(CheckedValue):
     ``agent`` is the name under which a worker knows the run's agent, as ``module:name``; empty for
     a run that needs no functions of a program. ``priority`` goes from 1, the first, to 5. Runs of
     the same priority take turns by ``tenant``. A ``lane`` is a group of runs with a limit of its
-    own.
+    own. ``traceparent`` is the span that submitted it (W3C Trace Context), if there was one.
     """
 
     agent: Annotated[str, Meta(pattern=r"^([\w.]{1,200}:\w{1,100})?\Z")] = ""
     priority: Annotated[int, Meta(ge=FIRST, le=LAST)] = USUAL
     tenant: DispatchName = ""
     lane: DispatchName = ""
+    traceparent: Annotated[
+        str, Meta(pattern=r"^([0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2})?\Z")
+    ] = ""

@@ -203,8 +203,7 @@ def split_prompt(prompt: Prompt) -> tuple[str, tuple[Attachment, ...]]:
         return prompt, ()
     unknown = _of_no_use(prompt)
     if unknown:
-        article = "an" if unknown[0] in "AEIOUaeiou" else "a"
-        raise AuthorError(f"A prompt cannot be or hold {article} {unknown}.", hint=_PROMPT)
+        raise AuthorError(f"A prompt is of texts and attachments, not of {unknown}.", hint=_PROMPT)
     attachments = tuple([checked(part) for part in prompt if not isinstance(part, str)])
     text = "\n\n".join([part for part in prompt if isinstance(part, str)])
     if not text and not attachments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 
 from artificer.errors import MissingExtraError
 from artificer.runtime.observe import Observer, Observers
@@ -21,7 +22,7 @@ def with_telemetry(observer: Observer, *, enabled: bool | None, content: bool | 
     Raises:
         MissingExtraError: it is enabled, but not installed.
     """
-    if not ("opentelemetry.trace" in sys.modules if enabled is None else enabled):
+    if not _is_on(enabled):
         return observer
     try:
         from artificer.telemetry.spans import Telemetry
@@ -30,3 +31,24 @@ def with_telemetry(observer: Observer, *, enabled: bool | None, content: bool | 
     if content is None:
         content = os.environ.get(CONTENT, "").lower() in ("true", "span_only", "span_and_event")
     return Observers(observer, Telemetry(with_content=content))
+
+
+def submission_span(run: str, *, enabled: bool | None) -> AbstractContextManager[str]:
+    """Return a span for the submission of a run, which yields its ``traceparent``.
+
+    It is empty where nothing is exported.
+
+    Raises:
+        MissingExtraError: it is enabled, but not installed.
+    """
+    if not _is_on(enabled):
+        return nullcontext("")
+    try:
+        from artificer.telemetry.parents import submitting
+    except ImportError as error:
+        raise MissingExtraError("otel", needed_for="[telemetry]") from error
+    return submitting(run)
+
+
+def _is_on(enabled: bool | None) -> bool:
+    return "opentelemetry.trace" in sys.modules if enabled is None else enabled

@@ -27,6 +27,7 @@ from artificer.errors import ArtificerError
 from artificer.runtime.observe import Observer
 from artificer.telemetry import content
 from artificer.telemetry.meters import Attributes, Meters
+from artificer.telemetry.parents import parent_of
 from artificer.values.release import RELEASE
 
 log = logging.getLogger("artificer.telemetry")
@@ -129,6 +130,7 @@ class Telemetry(Observer):
         name = f"artificer.{spec.kind}"
         traced.span = self._tracer.start_span(
             f"invoke_agent {name}",
+            context=parent_of(spec),
             kind=SpanKind.INTERNAL,
             start_time=_ns(at),
             attributes={

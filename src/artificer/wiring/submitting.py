@@ -7,6 +7,7 @@ from typing import Any
 from artificer.agent_definition import AgentDefinition
 from artificer.core.submission import Submission
 from artificer.ports import Prompt
+from artificer.telemetry.enable import submission_span
 from artificer.wiring.assemble import assemble
 from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.engines import Attendance
@@ -29,5 +30,6 @@ async def submit(
     run_id = run_id or world.clock.new_run_id()
     agent, deps = await prepared(agent, run_id, None)
     async with assemble(world, agent, prompt, Attendance(deps=deps), history) as made:
-        await made.submit(run_id, submission)
+        with submission_span(run_id, enabled=world.config.telemetry.enabled) as traceparent:
+            await made.submit(run_id, submission.replace(traceparent=traceparent))
     return run_id
