@@ -121,7 +121,7 @@ def test_a_wrong_setting_is_named(fields: dict[str, Any], pointer: str) -> None:
 
 @pytest.mark.req("settings-refused")
 def test_unknown_settings_are_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="temprature"):
+    with pytest.raises(AuthorError, match="temprature"):
         ModelSettings(temprature=0.2)  # type: ignore[call-arg]
     with pytest.raises(AuthorError, match="are ModelSettings, or a list of them"):
         Agent(settings={"temperature": 0.2})  # type: ignore[arg-type]
