@@ -8,7 +8,7 @@ SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-studio bench-cluster bench-crash compare wheels mutants system lock clean
+.PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-studio bench-cluster bench-crash bench-crash-cluster compare wheels mutants system lock clean
 
 demo: $(VENV)/.demo  ## a page about this checkout by the embedded model, and what keeps it honest
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo/demo.sh
@@ -62,6 +62,9 @@ bench-cluster: $(VENV)/.dev  ## measure workers of one world in PostgreSQL
 
 bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
 	@$(PEERS)/bin/python bench/crash/run.py
+
+bench-crash-cluster: $(VENV)/.dev  ## kill, stop and cut off workers and their servers, and count what it costs
+	@$(BIN)/python bench/crash/cluster.py
 
 compare: $(PEERS)/.bench  ## run the same programs in Pydantic AI, and compare output and length
 	@$(PEERS)/bin/python examples/compare/run.py

@@ -19,12 +19,12 @@ class ObjectServer(ProgramServer):
     @property
     def endpoint(self) -> str:
         """Where it answers."""
-        return f"http://127.0.0.1:{self._ports[PARTS.index('s3')]}"
+        return f"http://{self.ip}:{self._ports[PARTS.index('s3')]}"
 
     def command(self) -> list[str]:
         """Return what starts it, after the program."""
-        command = ["server", "-dir", str(self._folder), "-ip", "127.0.0.1"]
-        command += ["-ip.bind", "127.0.0.1", "-filer", "-s3", "-master.volumeSizeLimitMB=64"]
+        command = ["server", "-dir", str(self._folder), "-ip", self.ip]
+        command += ["-ip.bind", self.ip, "-filer", "-s3", "-master.volumeSizeLimitMB=64"]
         command += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
         ports = zip(PARTS, self._ports, strict=True)
         return [*command, *(f"-{part}.port={port}" for part, port in ports)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from typing import ClassVar, Self
 from needs import require
 
 SECONDS = 120
+HERE = "127.0.0.1"
 
 
 class ProgramServer(ABC):
@@ -27,7 +29,9 @@ class ProgramServer(ABC):
     PORTS: ClassVar[int] = 1
     """How many ports it listens on."""
 
-    def __init__(self, program: str, folder: Path) -> None:
+    def __init__(self, program: str, folder: Path, ip: str = HERE) -> None:
+        self.ip = ip
+        """Where it listens, and answers."""
         self._program = program
         self._folder = folder
         self._log = folder / "log"
@@ -45,7 +49,7 @@ class ProgramServer(ABC):
     def make(self) -> None:
         """Start it for the first time, on ports that are free."""
         for _ in range(5):
-            self._ports = free_ports(self.PORTS)
+            self._ports = free_ports(self.PORTS, self.ip)
             if self.start():
                 return
         raise AssertionError(f"{self.PROGRAM} does not start: {self._log.read_text()[-2_000:]}")
@@ -53,9 +57,13 @@ class ProgramServer(ABC):
     def start(self) -> bool:
         """Start it, and wait until it is ready; False when it could not be started."""
         quiet, both = subprocess.DEVNULL, subprocess.STDOUT
+        # Keys of those who use it, which it would take for its own.
+        clean = {name: text for name, text in os.environ.items() if not name.startswith("AWS_")}
         with self._log.open("ab") as log:
             command = [self._program, *self.command()]
-            self._process = subprocess.Popen(command, stdin=quiet, stdout=log, stderr=both)
+            self._process = subprocess.Popen(
+                command, env=clean, stdin=quiet, stdout=log, stderr=both
+            )
         give_up = time.monotonic() + SECONDS
         while time.monotonic() < give_up and self._process.poll() is None:
             if self.is_ready():
@@ -72,13 +80,13 @@ class ProgramServer(ABC):
 
     @classmethod
     @contextmanager
-    def running(cls) -> Iterator[Self]:
+    def running(cls, ip: str = HERE) -> Iterator[Self]:
         """Start a server, and stop it in the end. Skips the test where there is none."""
         beside = Path(sysconfig.get_path("scripts")) / cls.PROGRAM
         program = shutil.which(cls.PROGRAM) or str(beside)
         require(cls.PROGRAM, Path(program).exists())
         with tempfile.TemporaryDirectory(prefix=cls.PROGRAM, ignore_cleanup_errors=True) as name:
-            server = cls(program, Path(name))
+            server = cls(program, Path(name), ip)
             server.make()
             try:
                 yield server
@@ -86,16 +94,16 @@ class ProgramServer(ABC):
                 server.stop()
 
 
-def free_ports(count: int) -> list[int]:
+def free_ports(count: int, ip: str = HERE) -> list[int]:
     """Ports that are free, each with the one 10,000 above it, where a server may add another."""
     found: list[int] = []
     while len(found) < count:
         port = randrange(20_000, 30_000)
-        with suppress(OSError), listening(port), listening(port + 10_000):
+        with suppress(OSError), listening(port, ip), listening(port + 10_000, ip):
             found.append(port)
     return found
 
 
-def listening(port: int) -> socket.socket:
+def listening(port: int, ip: str = HERE) -> socket.socket:
     """Take a port. Raises OSError when somebody has it."""
-    return socket.create_server(("127.0.0.1", port))
+    return socket.create_server((ip, port))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from program_server import ProgramServer
+from program_server import HERE, ProgramServer
 
 
 class TemporalServer(ProgramServer):
@@ -15,12 +15,13 @@ class TemporalServer(ProgramServer):
     @property
     def address(self) -> str:
         """Where it answers."""
-        return f"127.0.0.1:{self._ports[0]}"
+        return f"{self.ip}:{self._ports[0]}"
 
     def command(self) -> list[str]:
         """Return what starts it, after the program."""
         command = ["server", "start-dev", "--headless", "--log-level", "error"]
-        command += ["--ip", "127.0.0.1", "--port", str(self._ports[0]), "--http-port", "0"]
+        ip = HERE if self.ip == HERE else "0.0.0.0"  # its parts talk to each other there
+        command += ["--ip", ip, "--port", str(self._ports[0]), "--http-port", "0"]
         return [*command, "--db-filename", str(self._folder / "temporal.db")]
 
     def is_ready(self) -> bool:
