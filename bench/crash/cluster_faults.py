@@ -1,4 +1,4 @@
-"""What befalls a cluster. Each is a coroutine that strikes, waits, and makes good again."""
+"""The faults of a cluster. Each is a coroutine that strikes, waits, and makes good again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cluster_stage import ClusterStage, CrashWorker
 
 
 class Chance:
-    """What is left to chance in a trial, all of it by its seed. No worker is chosen twice."""
+    """Everything left to chance in a trial, all of it by its seed. No worker is chosen twice."""
 
     def __init__(self, seed: str, stage: ClusterStage) -> None:
         self._random = Random(seed)

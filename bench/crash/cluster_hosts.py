@@ -53,7 +53,7 @@ class Hosts(ABC):
 # --- namespaces -------------------------------------------------------------------------------
 
 ENTER = ("unshare", "--net", "--mount")
-"""What gives this process a network of its own, in which the servers are."""
+"""This gives a process a network of its own, in which the servers are."""
 
 
 def has_namespaces() -> bool:

@@ -1,4 +1,4 @@
-"""What became of a trial: by the ledgers outside, the database, and what runs say of themselves."""
+"""The outcome of a trial: by the ledgers outside, the database, and what runs say of themselves."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ BUCKET = "worlds"
 
 
 class Server(Protocol):
-    """What can be killed and started again."""
+    """A server that can be killed and started again."""
 
     def start(self) -> object: ...
     def stop(self) -> None: ...

@@ -35,7 +35,7 @@ Records = dict[tuple[str, int], str]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a trial is made of. ``lease`` is in seconds; so is ``patience``, until runs are over."""
+    """The sizes of a trial. ``lease`` is in seconds; so is ``patience``, until runs are over."""
 
     dispatcher: str
     hosts: int = 3
@@ -230,7 +230,7 @@ class ClusterStage:
             worker.kill()
 
     def log(self) -> str:
-        """What the workers said."""
+        """The output of the workers."""
         return "\n".join(
             f"--- {path.parent.name}\n{path.read_text(errors='replace')}"
             for path in sorted(self._folder.glob("host-*/log"))

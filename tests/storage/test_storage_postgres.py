@@ -105,7 +105,7 @@ def test_an_object_store_that_is_away_is_named(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
             monkeypatch.setenv(name, "test")
-        store = ObjectStore("s3://worlds/away")
+        store = ObjectStore("s3://worlds/away", patience_s=0.2)
     with pytest.raises(OperatorError, match="s3://worlds/away cannot be read or written"):
         store.put(b"lost")
 

@@ -33,7 +33,18 @@ RENEWED_S = 600
 
 _CLAIM = "artificer-world"
 
-_RETRIES: RetryConfig = {"max_retries": 10, "retry_timeout": timedelta(seconds=30)}
+PATIENCE_SECONDS = 30.0
+"""How long a store may be away before what waits for it fails, as with a database."""
+
+
+def _retries(patience_s: float) -> RetryConfig:
+    """Try again, once in a second, until patience is over: that alone is the limit."""
+    first, longest = timedelta(seconds=0.1), timedelta(seconds=1)
+    return {
+        "max_retries": 1000,
+        "backoff": {"init_backoff": first, "max_backoff": longest, "base": 2},
+        "retry_timeout": timedelta(seconds=patience_s),
+    }
 
 
 def _unlocked(_: str) -> AbstractContextManager[None]:
@@ -46,14 +57,22 @@ class ObjectStore:
     What else the connection needs (keys, the endpoint, the region) is read from the environment as
     Amazon's own tools do: ``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``, ``AWS_REGION`` and others.
     ``lock`` keeps those apart, in all processes, who remove an object and who want it again.
+    A store that is away is waited for, ``patience_s``.
     """
 
-    def __init__(self, url: str, *, read_only: bool = False, lock: ObjectLock = _unlocked) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        read_only: bool = False,
+        lock: ObjectLock = _unlocked,
+        patience_s: float = PATIENCE_SECONDS,
+    ) -> None:
         self._url = url
         self._read_only = read_only
         self._lock = lock
         try:
-            self._store = from_url(url, retry_config=_RETRIES)
+            self._store = from_url(url, retry_config=_retries(patience_s))
         except (BaseError, ValueError) as error:
             raise ConfigError(f"Blobs cannot be stored at {url}: {error}.") from error
 
