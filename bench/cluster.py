@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import cluster_appends
 from artificer.dispatch.kinds import KINDS, DispatcherPlace
+from artificer.dispatch.lanes import Lanes
 from artificer.ports import DispatchedRun, RunOver, SegmentEnd
 from cluster_bare import sample, written_bare
 from cluster_kit import (
@@ -72,7 +73,7 @@ async def handed_out(url: str, runs: int) -> float:
     """How many runs that do nothing a dispatcher hands out in a second."""
     kind = KINDS.get(url.partition(":")[0])
     assert kind is not None
-    dispatcher = await kind.open(DispatcherPlace(url, "bench", {}))
+    dispatcher = await kind.open(DispatcherPlace(url, "bench", Lanes()))
     over, left = asyncio.Event(), set(range(runs))
 
     async def execute(run: str, _: str) -> SegmentEnd:
