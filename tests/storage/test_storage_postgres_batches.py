@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from cut_line import CutLine, cutting
 from postgres_server import PostgresServer
+from psycopg import Connection
 
 from artificer.errors import Fenced, OperatorError
 from artificer.ports import (
@@ -22,6 +24,7 @@ from artificer.ports import (
 )
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
+from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork, commit
 from artificer.storage.postgres.writer import WritingLine
@@ -50,10 +53,10 @@ async def opened(url: str, folder: Path) -> PostgresStorage:
     return storage
 
 
-def appending(run: str, epoch: int = 1) -> PostgresWork:
+def appending(run: str, epoch: int = 1, *blobs: bytes) -> PostgresWork:
     records = records_after(Head(), run, 1)
     head = Head(seq=1, hash=records[0].hash)
-    return lambda work: work.append(run, epoch, Head(), records, head, ()) or run
+    return lambda work: work.append(run, epoch, Head(), records, head, blobs) or run
 
 
 def unwritable(work: PostgresTransaction) -> None:
@@ -163,3 +166,63 @@ async def test_an_append_that_is_fenced_keeps_nothing(url: str, tmp_path: Path) 
     assert await storage.budget.spent("acme", 0) == Spent(Amount(), Amount())
     assert storage.journal.small.find(digest_of(b"mine")) is None
     await storage.aclose()
+
+
+@pytest.mark.req("postgres-waits")
+async def test_runs_that_have_a_blob_in_common_do_not_wait_for_each_other(
+    url: str, tmp_path: Path
+) -> None:
+    storage = await opened(url, tmp_path)
+    database = Database.parse(url, "power", read_only=False)
+    for run in "abc":
+        await storage.journal.acquire(run)
+    with database.connect() as first, database.connect() as second:
+        commit(first, database.schema, [appending("a", 1, b"in common")])
+        second.execute("SET lock_timeout = '10s'")  # until it is an error
+        with first.transaction():
+            appending("b", 1, b"in common")(PostgresTransaction(first, database.schema))
+            assert commit(second, database.schema, [appending("c", 1, b"in common")]) == ["c"]
+    assert storage.journal.small.find(digest_of(b"in common")) == b"in common"
+    assert await storage.journal.audit() == []
+    await storage.aclose()
+
+
+@pytest.mark.req("postgres-waits")
+async def test_a_blob_that_was_put_apart_is_a_records_own_from_its_append_on(
+    url: str, tmp_path: Path
+) -> None:
+    storage = await opened(url, tmp_path)
+    await storage.journal.acquire("a")
+    digest = storage.blobs.put(b"apart")
+    assert digest not in set(storage.journal.small.digests())
+    records = records_after(Head(), "a", 1)
+    await storage.journal.append("a", 1, Head(), records, [b"apart"])
+    assert digest in set(storage.journal.small.digests())
+    await storage.aclose()
+
+
+@pytest.mark.req("postgres-waits")
+async def test_who_waits_to_write_notes_keeps_nobody_waiting(url: str, tmp_path: Path) -> None:
+    storage = await opened(url, tmp_path)
+    database = Database.parse(url, "power", read_only=False)
+    records = records_after(Head(), "a", 1)
+    with database.connect() as other:
+        with other.transaction():
+            hold(other, Lock.NOTES, database.schema)
+            before = asyncio.create_task(storage.journal.acquire("a"))
+            for _ in range(2):
+                await asyncio.sleep(0)  # it is being committed: what comes now shares the next one
+            appended = storage.journal.append("a", 1, Head(), records)
+            both = asyncio.gather(before, appended, storage.signals.post("a", b"{}"))
+            await until_one_waits(other)
+            other.execute("SELECT FROM runs WHERE run = 'a' FOR UPDATE NOWAIT")
+        _, _, number = await both
+    assert number == 1 and await storage.journal.read("a") == records
+    await storage.aclose()
+
+
+async def until_one_waits(db: Connection) -> None:
+    query = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    async with asyncio.timeout(30):
+        while not db.execute(query).fetchone():  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.01)

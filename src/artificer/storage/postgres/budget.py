@@ -46,11 +46,12 @@ class PostgresBudget:
 
     async def reserve(self, reservations: Sequence[Reservation]) -> None:
         """Reserve all of these amounts, durably. Raises BudgetError."""
-        await self._writer.perform(lambda work: _spend(work, Spending(reservations=reservations)))
+        spending = Spending(reservations=reservations)
+        await self._writer.perform(lambda work: _spend(work, spending), notes=True)
 
     async def settle(self, settlements: Sequence[Settlement]) -> None:
         """Count what requests have really cost, durably."""
-        await self._writer.perform(lambda work: _spend(work, Spending(settlements)))
+        await self._writer.perform(lambda work: _spend(work, Spending(settlements)), notes=True)
 
     async def spent(self, account: str, now: int) -> Spent:
         """Return what an account has spent, and what is reserved from it."""
@@ -61,7 +62,9 @@ class PostgresBudget:
 
     async def correct(self, account: str, correction: Correction) -> Amount:
         """Put an account's total right, and return it."""
-        return await self._writer.perform(lambda work: _correct(work, account, correction))
+        return await self._writer.perform(
+            lambda work: _correct(work, account, correction), notes=True
+        )
 
 
 def _spend(work: PostgresTransaction, spending: Spending) -> None:

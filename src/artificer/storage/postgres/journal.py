@@ -90,7 +90,7 @@ class PostgresJournal:
             budget.write(transaction, changes)
             return new_head
 
-        return self._writer.perform(work)
+        return self._writer.perform(work, notes=spending != NO_SPENDING)
 
     async def check(self, run: str, epoch: int) -> None:
         """Check that nobody has acquired the run since. Raises Fenced."""
@@ -138,7 +138,7 @@ class PostgresJournal:
         """Write down that a run which took signals elsewhere is about to be added."""
         check_name(run)
         note = RunImported(run=run, n=taken, seq=head.seq, hash=head.hash)
-        await self._writer.perform(lambda work: work.note(note))
+        await self._writer.perform(lambda work: work.note(note), notes=True)
 
     async def hashes(self, run: str) -> list[str]:
         """The hashes of a run's records, in order; also of those that were pruned."""
@@ -165,7 +165,7 @@ class PostgresJournal:
         """Put tables back as the notes say, if the chain is whole; return what was done."""
         if await self._server.ask(lambda db: audit(db, cached=False)):
             return []
-        return await self._writer.perform(rebuild)
+        return await self._writer.perform(rebuild, notes=True)
 
     def _caught_up(self, db: Connection) -> Tip:
         return end_of(db).tip if self._server.database.read_only else catch_up(db)

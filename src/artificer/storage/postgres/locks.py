@@ -8,7 +8,10 @@ from psycopg import Connection
 
 
 class Lock(IntEnum):
-    """A thing that is locked. A transaction that takes several takes them in this order."""
+    """A thing that is locked.
+
+    A transaction takes the notes before all others, and those before it locks any row.
+    """
 
     TABLES = 1
     """Making the tables."""

@@ -29,7 +29,9 @@ class PostgresSignals:
             OperatorError: the run has had MAX_SIGNALS, or the database could not be written.
         """
         check_name(run)
-        return await self._writer.perform(lambda work: work.post(run, body, self._now()))
+        return await self._writer.perform(
+            lambda work: work.post(run, body, self._now()), notes=True
+        )
 
     async def read(self, run: str, after: int = 0) -> list[tuple[int, bytes]]:
         """Return the run's signals with a number greater than ``after``, in order.

@@ -36,10 +36,13 @@ WITH moved AS (
   FROM moved, unnest(%(hashes)s::text[], %(bodies)b::bytea[]) WITH ORDINALITY AS new (hash, body, n)
   ORDER BY new.n
 )"""
-# A blob that lay there already is a record's own from now on.
+# A blob that lay there already is a record's own from now on. One that was so before is not
+# touched: ON CONFLICT would lock its row, and all runs have blobs in common. It stays there, since
+# whoever forgets blobs locks the table of records first, and this statement looks after that.
 _KEPT: LiteralString = """, kept AS (
   INSERT INTO blobs (digest, data) SELECT new.digest, new.data
   FROM moved, unnest(%(digests)s::text[], %(blobs)b::bytea[]) AS new (digest, data)
+  WHERE NOT EXISTS (SELECT FROM blobs WHERE blobs.digest = new.digest AND blobs.put IS NULL)
   ORDER BY new.digest
   ON CONFLICT (digest) DO UPDATE SET put = NULL WHERE blobs.put IS NOT NULL
 )"""
@@ -228,11 +231,14 @@ class NotTogether(Exception):
     """One of several units of work cannot be written: none was, and each is to be done alone."""
 
 
-def commit(db: Connection, schema: str, works: Sequence[PostgresWork]) -> list[Any]:
+def commit(
+    db: Connection, schema: str, works: Sequence[PostgresWork], *, notes: bool = False
+) -> list[Any]:
     """Do units of work in one transaction; return each one's result or error once it is durable.
 
     An ArtificerError that a unit raises before it writes anything is its own alone. When this
-    raises, nothing was written, unless it raises Unknown.
+    raises, nothing was written, unless it raises Unknown. ``notes``: one of them writes notes.
+    These are locked before any row, so that no transaction waits for one that waits for it.
 
     Raises:
         Unknown: the connection was lost at the end.
@@ -247,6 +253,8 @@ def commit(db: Connection, schema: str, works: Sequence[PostgresWork]) -> list[A
     try:
         with db.pipeline():  # who asks waits for the server, whoever only writes does not
             db.execute("BEGIN")
+            if notes:
+                transaction.begin_notes()
             outcomes = [_attempt(work, transaction) for work in works]
             xid = transaction.xid or _assigned(db)
             db.execute("COMMIT")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -49,6 +50,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 class _Job(Struct, frozen=True, gc=False):
     work: PostgresWork
+    notes: bool
     future: asyncio.Future[Any]
 
 
@@ -65,8 +67,12 @@ class PostgresWriter:
         self._closed = False
         self._has_written = False
 
-    def perform(self, work: Callable[[PostgresTransaction], T]) -> asyncio.Future[T]:
+    def perform(
+        self, work: Callable[[PostgresTransaction], T], *, notes: bool = False
+    ) -> asyncio.Future[T]:
         """Perform the work in a transaction; its result is there once that is durable.
+
+        ``notes``: it writes notes, see `commit`.
 
         When the waiting task is cancelled the work may be done all the same: the run's head then
         tells. An ArtificerError that the work raises before it writes anything is its own alone.
@@ -81,7 +87,7 @@ class PostgresWriter:
             closed = AuthorError("The world's storage is closed.")
             future.set_exception(closed if self._closed else only_read())
             return future
-        self._waiting.append(_Job(work, future))
+        self._waiting.append(_Job(work, notes, future))
         if self._flushing is None:
             self._flushing = loop.create_task(self._flush())
         return future
@@ -92,7 +98,9 @@ class PostgresWriter:
         while self._waiting:
             jobs, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             works = [job.work for job in jobs]
-            done = loop.run_in_executor(self._thread, self._line.commit, works)
+            notes = any(job.notes for job in jobs)
+            commit_all = partial(self._line.commit, works, notes=notes)
+            done = loop.run_in_executor(self._thread, commit_all)
             await asyncio.wait([done])
             bug = done.exception()  # of a unit of work: nobody is to wait for ever
             outcomes = done.result() if bug is None else [bug] * len(jobs)
@@ -154,11 +162,14 @@ class WritingLine:
         self._patience_s = patience_s
         self._db: Connection | None = None
 
-    def commit(self, works: Sequence[PostgresWork]) -> list[Any]:
-        """Do units of work, together if they can be; return each one's result or error."""
+    def commit(self, works: Sequence[PostgresWork], *, notes: bool = False) -> list[Any]:
+        """Do units of work, together if they can be; return each one's result or error.
+
+        ``notes``: one of them writes notes.
+        """
         patience = _Patience(self._patience_s)
         try:
-            return self._commit(works, patience)
+            return self._commit(works, patience, notes=notes)
         except NotTogether:
             return [self._by_itself(work, patience) for work in works]
 
@@ -169,7 +180,9 @@ class WritingLine:
             return bug
         return outcome
 
-    def _commit(self, works: Sequence[PostgresWork], patience: _Patience) -> list[Any]:
+    def _commit(
+        self, works: Sequence[PostgresWork], patience: _Patience, *, notes: bool = False
+    ) -> list[Any]:
         """Do them in one transaction. Raises NotTogether when that cannot be."""
         pause, doubt = FIRST_PAUSE, None
         while True:
@@ -177,7 +190,7 @@ class WritingLine:
                 db = self._connected()
                 if doubt is None or not _was_committed(db, doubt.xid):
                     doubt = None
-                    outcomes = commit(db, self._database.schema, works)
+                    outcomes = commit(db, self._database.schema, works, notes=notes)
                 else:
                     outcomes = doubt.outcomes
                 patience.renew()
