@@ -12,12 +12,18 @@ import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+TESTS = Path(__file__).parents[2] / "tests"
+sys.path += [str(TESTS), str(TESTS / "servers")]
+
+from cut_line import end  # noqa: E402
 
 Address = tuple[str, int]
 
@@ -172,7 +178,7 @@ class Relay:
 
     def close(self) -> None:
         """Accept nothing more."""
-        _end(self._listening)
+        end(self._listening)
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -196,7 +202,7 @@ class Relay:
                 self.through.wait()
                 sink.sendall(data)
         self.through.wait()
-        _end(source, sink)
+        end(source, sink)
 
 
 @contextmanager
@@ -204,12 +210,4 @@ def _ended(one: socket.socket) -> Iterator[None]:
     try:
         yield
     finally:
-        _end(one)
-
-
-def _end(*sockets: socket.socket) -> None:
-    """Close sockets, also for threads that wait for them."""
-    for one in sockets:
-        with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-        one.close()
+        end(one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,15 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from cluster_hosts import Address, Hosts
-
-TESTS = Path(__file__).parents[2] / "tests"
-sys.path += [str(TESTS), str(TESTS / "servers")]
-
-from object_server import ObjectServer  # noqa: E402
-from postgres_server import PostgresServer, postgres  # noqa: E402
-from program_server import free_ports  # noqa: E402
-from temporal_server import TemporalServer  # noqa: E402
+from cluster_hosts import Address, Hosts  # it adds the servers of the tests
+from object_server import ObjectServer
+from postgres_server import PostgresServer, postgres
+from program_server import free_ports
+from temporal_server import TemporalServer
 
 BUCKET = "worlds"
 

@@ -40,7 +40,7 @@ class CutLine:
     def cut(self) -> None:
         """Let nothing through until :meth:`mend`."""
         self._is_cut.set()
-        _end(*self._open)
+        end(*self._open)
 
     def mend(self) -> None:
         """Let new connections through again."""
@@ -48,7 +48,7 @@ class CutLine:
 
     def close(self) -> None:
         """Accept nothing more."""
-        _end(self._listening)
+        end(self._listening)
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -75,7 +75,7 @@ class CutLine:
                     self.cut_after_commits -= 1
                     self._unheard.add(client)
                 server.sendall(data)
-        _end(client, server)
+        end(client, server)
 
     def _to_client(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
@@ -83,10 +83,10 @@ class CutLine:
                 if client in self._unheard:
                     break  # the server has answered: it has committed
                 client.sendall(data)
-        _end(client, server)
+        end(client, server)
 
 
-def _end(*sockets: socket.socket) -> None:
+def end(*sockets: socket.socket) -> None:
     """Close sockets, also for threads that wait for them."""
     for one in sockets:
         with suppress(OSError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from functools import partial
 
@@ -15,7 +14,7 @@ from artificer.ports import (
     SegmentEnd,
     SharedLimit,
 )
-from artificer.runtime.permits import POLL_S, PermitKeeper
+from artificer.runtime.permits import PermitKeeper, pause_s
 from artificer.storage.memory.permits import MemoryPermits
 
 
@@ -73,11 +72,11 @@ class Lanes:
         open_again = partial(self._open, wanted.lane, opened)
         try:
             permit = await self._keeper.take(limits)
-        except BaseException:
+        except BaseException:  # a cancellation too: nobody asks for it any more
             open_again()
             raise
         if isinstance(permit, LimitReached):
-            seconds = max(permit.seconds, POLL_S * random.uniform(0.7, 1.3))
+            seconds = pause_s(permit)
             self._close(wanted.lane, seconds, open_again)
             raise LaneFull(seconds)
         open_again()

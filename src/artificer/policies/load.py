@@ -11,6 +11,7 @@ from artificer.core.kinds import RunKind
 from artificer.core.policy import DecisionWord, Policy, PolicyText, Rule
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.values.base import CheckedValue
+from artificer.values.nearest import nearest
 
 MAX_TEXT_BYTES = 256 * 1024
 """Size of one file of Cedar policies."""
@@ -51,14 +52,11 @@ def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
 
 
 def _check_kinds(rule: Rule, where: str) -> None:
-    import difflib
-
     known = get_args(RunKind)
     for kind in rule.kind:
         if kind not in known:
-            close = difflib.get_close_matches(kind, known, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
-            raise ConfigError(f"{where}.kind: unknown kind of run {kind!r}.", hint=hint)
+            problem = f"{where}.kind: unknown kind of run {kind!r}."
+            raise ConfigError(problem, hint=nearest(kind, known))
 
 
 def _placed(rule: Rule, folder: Path) -> Rule:

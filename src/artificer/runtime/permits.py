@@ -21,6 +21,12 @@ LEASE_S = 10.0
 POLL_S = 0.5
 """Seconds between two looks for a permit that another process may have given back."""
 
+
+def pause_s(reached: LimitReached) -> float:
+    """Return when to look again, in seconds: not at the same moment as all the others."""
+    return max(reached.seconds, POLL_S * random.uniform(0.7, 1.3))
+
+
 OnWait = Callable[[LimitReached], None]
 
 
@@ -116,9 +122,8 @@ class PermitKeeper:
             left = deadline - loop.time()
             if found.seconds > left or left <= 0:
                 return found
-            pause = max(found.seconds, POLL_S * random.uniform(0.7, 1.3))
             with self._waiting(found.name), suppress(TimeoutError):
-                async with asyncio.timeout(min(left, pause)):
+                async with asyncio.timeout(min(left, pause_s(found))):
                     await self._returned.wait()
 
     async def _take(self, permit: Permit, limits: Sequence[SharedLimit]) -> LimitReached | None:

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from artificer.errors import AuthorError
+from artificer.values.nearest import nearest
 
 C = TypeVar("C", bound=type)
 
@@ -27,17 +28,8 @@ def refuse_unknown(
     if unknown := [name for name in passed if name not in names]:
         raise AuthorError(
             f"{owner} has no parameter {unknown[0]!r}.",
-            hint=(place and place(unknown[0], names)) or nearest(unknown[0], names),
+            hint=(place and place(unknown[0], names)) or nearest(unknown[0], sorted(names)),
         )
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint: the known name that is meant, or all of them."""
-    from difflib import get_close_matches  # rarely needed
-
-    names = sorted(known)
-    close = get_close_matches(name, names, n=1)
-    return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(names)}."
 
 
 def named_parameters(place: PlaceOf) -> Callable[[C], C]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_
 from msgspec import Meta, Struct, structs
 
 from artificer.errors import ConfigError, InvalidValueError
+from artificer.values.nearest import nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, GetCoreSchemaHandler
@@ -73,13 +74,9 @@ def _place(loc: tuple[str | int, ...]) -> str:
 
 
 def _suggestion(faults: list[ErrorDetails], kind: type[Struct]) -> str | None:
-    import difflib
-
     for fault in faults:
         if fault["type"] == "extra_forbidden":
-            known = _known(kind, fault["loc"][:-1])
-            close = difflib.get_close_matches(str(fault["loc"][-1]), known, n=1)
-            return f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+            return nearest(str(fault["loc"][-1]), _known(kind, fault["loc"][:-1]))
     return None
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from artificer.errors import InvalidValueError
-from artificer.values.parameters import nearest
+from artificer.values.nearest import nearest
 from artificer.values.text import well_formed
 
 _TEXT = re.compile(r"\bText\b")
@@ -72,6 +72,6 @@ def _refused(
         return refused
     if unknown := [name for name in fields if name not in names]:
         refused = InvalidValueError(kind.__name__, "", f"has no field {unknown[0]!r}")
-        refused.hint = nearest(unknown[0], names)
+        refused.hint = nearest(unknown[0], sorted(names))
         return refused
     return None

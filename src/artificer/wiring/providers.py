@@ -24,6 +24,7 @@ from artificer.providers.registry import (
     ProviderPlace,
     Wired,
 )
+from artificer.values.nearest import nearest
 
 Models = str | Provider | Sequence[str | Provider]
 """A model, or several: the first one, then its fallbacks."""
@@ -219,13 +220,9 @@ def _kind(name: str, config: Config, own: Iterable[str]) -> ProviderKind:
     if kind is not None:
         return kind
     known = [*own, *config.providers, *PROVIDERS.names, *profiles()]
-    import difflib  # only for a mistake
-
-    close = difflib.get_close_matches(name, known, n=1)
-    meant = f"Did you mean {close[0]!r}? " if close else f"Known: {', '.join(known)}. "
     raise ConfigError(
         f"Unknown provider: {name!r}.",
-        hint=f"{meant}Configure others in [providers.{name}] of artificer.toml.",
+        hint=f"{nearest(name, known)} Configure others in [providers.{name}] of artificer.toml.",
     )
 
 

@@ -51,23 +51,22 @@ TABLES: tuple[LiteralString, ...] = (
 
 """The tables of layout 1."""
 
-_SAME_USERS_OF_OWNERS: LiteralString = """
+_SAME_USERS: LiteralString = """
 DO $$ DECLARE one record; BEGIN
   FOR one IN SELECT DISTINCT grantee, privilege_type FROM information_schema.role_table_grants
     WHERE table_schema = current_schema() AND table_name = 'spending'
       AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
-  LOOP EXECUTE format('GRANT %s ON owners TO %s', one.privilege_type,
+  LOOP EXECUTE format('GRANT %s ON {table} TO %s', one.privilege_type,
     CASE one.grantee WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(one.grantee) END);
   END LOOP;
 END $$
 """
-_SAME_USERS_OF_ASSIGNMENTS: LiteralString = _SAME_USERS_OF_OWNERS.replace(
-    " ON owners TO", " ON assignments TO"
-)
 
-_SAME_USERS_OF_PERMITS: LiteralString = _SAME_USERS_OF_OWNERS.replace(
-    " ON owners TO", " ON permits TO"
-)
+
+def _same_users_of(table: LiteralString) -> LiteralString:
+    """Return what lets those use a new table who use the others."""
+    return _SAME_USERS.replace("{table}", table)
+
 
 CHANGES: tuple[tuple[LiteralString, ...], ...] = (
     # 2: when a blob was put; the owners of runs, on all machines, and their leases.
@@ -79,7 +78,7 @@ CHANGES: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE INDEX owners_machine ON owners (machine) WHERE NOT dead",
         # The runs that are held, by their holders: few of many.
         "CREATE INDEX runs_held ON runs (split_part(owner, ' ', 1)) WHERE owner <> ''",
-        _SAME_USERS_OF_OWNERS,
+        _same_users_of("owners"),
     ),
     # 3: which worker has which run. It may be lost.
     (
@@ -87,14 +86,14 @@ CHANGES: tuple[tuple[LiteralString, ...], ...] = (
         "standing text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(), "
         "refused text[] NOT NULL DEFAULT '{}') WITH (fillfactor = 70)",
         "DROP INDEX runs_held",
-        _SAME_USERS_OF_ASSIGNMENTS,
+        _same_users_of("assignments"),
     ),
     # 4: the permits of limits that all processes share. They may be lost.
     (
         "CREATE UNLOGGED TABLE permits (name text NOT NULL, permit text NOT NULL, "
         "until timestamptz NOT NULL, held boolean NOT NULL, PRIMARY KEY (name, permit))",
         "CREATE INDEX permits_until ON permits (until)",
-        _SAME_USERS_OF_PERMITS,
+        _same_users_of("permits"),
     ),
 )
 """The statements that lead from each layout to the next one. A world is made as one of layout 1 and
