@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -286,13 +286,16 @@ class TestSweeper:
         assert handed.woken == [(run, "signal")]
 
     @pytest.mark.parametrize("before", [0, 1])
-    async def test_many_new_runs_are_all_found(self, before: int) -> None:
+    @pytest.mark.parametrize("first", [Sweeper.look_at_new, Sweeper.look_at_all])
+    async def test_many_new_runs_are_all_found(
+        self, first: Callable[[Sweeper], Awaitable[None]], before: int
+    ) -> None:
         world = world_of()
         handed = Handed()
         sweeper = Sweeper(world, handed)  # type: ignore[arg-type]
         for _ in range(before):
             await world.submit("First", chat())
-        await sweeper.look_at_new()
+        await first(sweeper)
         runs = [await world.submit("Hi", chat()) for _ in range(230)]
         await sweeper.look_at_new()
         assert {wanted.run for wanted in handed.submitted[before:]} == set(runs)

@@ -120,20 +120,22 @@ class Sweeper:
 
     async def look_at_all(self, standings: tuple[str, ...] = (*GOING_ON, *WAITING)) -> None:
         """Submit all runs that stand in one of these ways."""
-        if self._position is None:
+        if self._position is None:  # what comes from here on, ``look_at_new`` finds
             self._position, _ = await self._storage.signals.since(None)
+            page = await self._storage.journal.runs(None, PAGE)
+            self._newest = frozenset(head.run for head in page if head.head.seq)
         counts, oldest = dict.fromkeys(standings, 0), list[int]()
         for standing in standings:
             before: str | None = None
             while True:
-                page = await self._world.archive.list_runs(
+                listed = await self._world.archive.list_runs(
                     PAGE, before, status=standing, oldest_first=True
                 )
-                for run in page.runs:
+                for run in listed.runs:
                     if await self._submit(run.run):
                         counts[standing] += 1
                         oldest += [run.at] if standing == "open" else []
-                before = page.next
+                before = listed.next
                 if before is None:
                     break
         self.backlog = Backlog(
