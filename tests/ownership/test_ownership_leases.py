@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from manual_leases import ManualLeases
@@ -40,6 +43,16 @@ def owner(leases: ManualLeases, tmp_path: Path) -> Iterator[ProcessWithLease]:
 def former(owner: ProcessWithLease, name: str) -> tuple[str, str]:
     found = owner.look(name, "r", owner.hold("r"))
     return found.liveness, found.who
+
+
+class CountingThreads(ThreadPoolExecutor):
+    """Threads that count their work."""
+
+    used = 0
+
+    def submit(self, *work: Any, **more: Any) -> Any:
+        self.used += 1
+        return super().submit(*work, **more)
 
 
 class TestOtherOwners:
@@ -119,6 +132,20 @@ class TestItsOwnLease:
         short = ProcessWithLease(tmp_path / "short" / "owners", leases, 0, HERE, patience_s=0)
         with pytest.raises(OperatorError, match="cannot be reached"):
             await short.stay()
+
+    async def test_who_has_a_lease_is_ready_at_once(
+        self, owner: ProcessWithLease, leases: ManualLeases
+    ) -> None:
+        """Also while the storage is away: nobody asks it. Without a lease, somebody has to."""
+        threads = CountingThreads(1)
+        asyncio.get_running_loop().set_default_executor(threads)
+        await owner.ready()
+        leases.away, used = True, threads.used
+        await owner.ready()
+        assert (used, threads.used) == (1, 1)
+        owner.forget()
+        with pytest.raises(OperatorError, match="cannot be reached"):
+            await owner.ready()
 
     async def test_a_lease_that_ended_in_between_is_counted(
         self, owner: ProcessWithLease, leases: ManualLeases

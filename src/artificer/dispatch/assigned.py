@@ -46,7 +46,7 @@ class AssignedRuns:
         if cause.startswith(CANCEL):
             return await execute(run, cause)
         try:
-            await asyncio.to_thread(self._owner.begin)  # without a lease, all would be lost
+            await self._owner.ready()  # without a lease, all would be lost
             whose = await self._assignments.take(run, self._owner.id, again=cause != SUBMITTED)
         except ArtificerError as error:
             log.warning("nobody knows which worker has run %s: %s", run, error.message)
@@ -64,7 +64,7 @@ class AssignedRuns:
 
     async def leads(self) -> bool:
         """Return whether this worker is the one that looks at all runs. Raises OperatorError."""
-        await asyncio.to_thread(self._owner.begin)
+        await self._owner.ready()
         found = await self._assignments.take(ALL_RUNS, self._owner.id, again=False)
         return found == "ours"
 

@@ -79,6 +79,11 @@ class ProcessWithLease(ProcessOwner):
                 self._beating = threading.Thread(target=beat, name="artificer lease", daemon=True)
                 self._beating.start()
 
+    async def ready(self) -> None:
+        """Begin the lease, or make sure of it; in a thread only if there is something to do."""
+        if not (self._is_leased and self._beating):
+            await asyncio.to_thread(self.begin)
+
     async def stay(self) -> int:
         """Make sure of the lease; return how often it has ended before it was renewed.
 

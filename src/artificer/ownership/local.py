@@ -98,6 +98,10 @@ class LocalOwner:
     def begin(self) -> None:
         """Be about to own a run. Called from any thread, before every one."""
 
+    async def ready(self) -> None:
+        """Be about to own a run, as `begin`, without holding up the event loop."""
+        self.begin()
+
     async def stay(self) -> int:
         """Make sure, before an effect, that nobody may take the runs owned here for abandoned.
 
