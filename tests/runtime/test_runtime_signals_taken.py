@@ -29,7 +29,7 @@ from artificer.ports import MAX_SIGNALS, Answer, Call, Question, Signals
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
 from artificer.runtime.verify import verify
-from artificer.storage.memory import MemorySignals
+from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import ToolResultBlock
@@ -444,3 +444,51 @@ def digest_of(state: RunState) -> str:
     (digest,) = [c.verdict.digest for c in state.calls if c.verdict and c.id == n]
     assert digest is not None
     return digest
+
+
+class SpokenTo(MemoryJournal):
+    """A journal to whose runs people speak just before they are released, after the last look."""
+
+    def __init__(self, *said: Signal) -> None:
+        super().__init__()
+        self.spoken = MemorySignals()
+        self.said = [*said]
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Release a run of this process, to which somebody still speaks."""
+        if self.said:
+            await self.spoken.post(run, self.said.pop(0).canonical())
+        await super().release(run, epoch)
+
+
+@pytest.mark.req("signals-at-the-end")
+async def test_a_signal_that_comes_before_a_run_is_released_is_not_left() -> None:
+    """The program that executes the run goes on with it: nobody else would."""
+    journal = SpokenTo(FollowUp(text="And?"), FollowUp(text="Why?"))
+    rig = Rig(journal=journal)
+    rig.signals = journal.spoken
+    state = await rig.run([say("One."), say("Two."), say("Three.")])
+    assert (state.phase, state.letters) == (RunPhase.FINISHED, 2)
+    assert [m.text for m in state.history if m.role == "assistant"] == ["One.", "Two.", "Three."]
+    assert (await rig.replay()).identical
+
+
+class Unreadable(MemorySignals):
+    """Signals that cannot be read when a run is idle."""
+
+    def __init__(self, rig: Rig) -> None:
+        super().__init__()
+        self._rig = rig
+
+    async def read(self, run: str, after: int = 0) -> list[tuple[int, bytes]]:
+        """Refuse once the run is finished."""
+        if any(isinstance(event, ev.RunFinished) for event in await self._rig.events()):
+            raise OperatorError("The database cannot be reached.")
+        return await super().read(run, after)
+
+
+@pytest.mark.req("signals-at-the-end")
+async def test_a_finished_run_does_not_fail_because_its_signals_cannot_be_read() -> None:
+    rig = Rig()
+    rig.signals = Unreadable(rig)
+    assert (await rig.run([say("One.")])).phase is RunPhase.FINISHED

@@ -15,7 +15,14 @@ from artificer.core.record import EventLine
 from artificer.core.signals import cancelled
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
-from artificer.errors import ArtificerError, InvariantError, OperatorError, TransitionError
+from artificer.errors import (
+    ArtificerError,
+    Fenced,
+    InvariantError,
+    OperatorError,
+    OwnedError,
+    TransitionError,
+)
 from artificer.ownership.local import Hold, LocalOwner
 from artificer.ports import Claim, Head, Journal, Lease, Snapshots
 from artificer.runtime.doubts import ask_world, possibly_running
@@ -253,7 +260,22 @@ class Engine(Struct):
         return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
     async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
-        """Run the loop until the run is idle, from its first commit on; then release the run."""
+        """Run the loop until the run is idle, from its first commit on; then release the run.
+
+        It goes on with a signal that came before the release: whoever posted that saw a run that
+        somebody executes. One that is posted later waits for whoever resumes the run.
+        """
+        run, state = ledger.run, await self._run_loop(ledger, first)
+        while await self.signals.wait_for(run, state.letters):
+            try:
+                before = await self._restore(run)
+                ledger = await self._ledger(run, before)
+            except (OwnedError, Fenced):  # another process has taken it up
+                return state
+            state = await self._run_loop(ledger, self._catch_up(ledger, before))
+        return state
+
+    async def _run_loop(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
         try:
             intents = await first
             loop = RunLoop(ledger, self.performer, self.observer, self.signals)

@@ -61,6 +61,14 @@ class SignalNotifier:
         """Return the run's signals with a number greater than ``after``, in order."""
         return await self._signals.read(run, after)
 
+    async def wait_for(self, run: str, after: int) -> bool:
+        """Whether signals wait for an idle run. Where that cannot be read, none do."""
+        try:
+            return bool(await self._signals.read(run, after))
+        except ArtificerError as error:
+            log.warning("signals of run %s cannot be read: %s", run, error.message)
+            return False
+
     async def since(self, position: int | None) -> tuple[int, frozenset[str]]:
         """Return the position now, and the runs that got signals since an earlier one."""
         return await self._signals.since(position)
