@@ -41,16 +41,19 @@ TOOLS: list[dict[str, Any]] = [
             "raw",
             "asks",
             "changes",
+            "meta",
             "a b/ü",
         )
     ),
 ]
 
 
-def perform(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def perform(name: str, given: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     """The result of a call."""
     text = given.get("x", "")
     match name:
+        case "meta":
+            text = json.dumps(meta)
         case "add":
             return {"content": [], "structuredContent": {"sum": given["a"] + given["b"]}}
         case "wrong":
@@ -86,6 +89,10 @@ def send(message: dict[str, Any]) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
+SEEN: list[Any] = []
+"""The ``_meta`` of other requests."""
+
+
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a request; None for a method that is not known."""
     match method:
@@ -96,9 +103,11 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
                 "serverInfo": {"name": "stub", "version": "1"},
             }
         case "tools/list":
+            SEEN.append(params.get("_meta"))
             return {"tools": TOOLS}
         case "tools/call":
-            return perform(params["name"], params.get("arguments") or {})
+            given = params.get("arguments") or {}
+            return perform(params["name"], given, {"others": SEEN, **params.get("_meta", {})})
     return None
 
 

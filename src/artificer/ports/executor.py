@@ -54,13 +54,20 @@ class Outliving(Protocol):
 
 
 class CallMonitor:
-    """Follows a call: empty hooks. Both are called from the event loop."""
+    """Follows a call: empty hooks. All are called from the event loop."""
 
     def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
         """Take a report of progress. It is not journaled."""
 
     def outlived(self, work: Outliving) -> None:
         """Learn that the work goes on after the call, because nothing can stop it."""
+
+    def traceparent(self) -> str:
+        """Return the ``traceparent`` (W3C Trace Context) of the call's span, which begins now.
+
+        Empty where no spans are exported. Only for targets that the operator wants to know it.
+        """
+        return ""
 
 
 NO_MONITOR = CallMonitor()

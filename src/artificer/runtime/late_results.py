@@ -72,10 +72,12 @@ class CallFollower(CallMonitor):
         intent: CallTool,
         report: Callable[[CallProgress], None],
         outlived: Callable[[CallTool, Outliving], None],
+        trace: Callable[[int], str],
     ) -> None:
         self._intent = intent
         self._report = report
         self._outlived = outlived
+        self._trace = trace
 
     def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
         """Pass on a report."""
@@ -86,3 +88,7 @@ class CallFollower(CallMonitor):
     def outlived(self, work: Outliving) -> None:
         """Have the run wait for the late result."""
         self._outlived(self._intent, work)
+
+    def traceparent(self) -> str:
+        """Begin the call's span."""
+        return self._trace(self._intent.n)

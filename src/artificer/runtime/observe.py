@@ -27,6 +27,13 @@ class Observer:
     def progressed(self, run: str, progress: CallProgress) -> None:
         """A tool has reported its progress. Reports are not journaled."""
 
+    def traceparent(self, run: str, intent: int, at: int) -> str:
+        """Begin the span of a call, by its intent's number; return its W3C trace context.
+
+        Empty where there is none. Asked for when the call is about to be sent to its target.
+        """
+        return ""
+
     def fenced(self, run: str) -> None:
         """A record was refused, because another process has taken the run over."""
 
@@ -64,6 +71,11 @@ class Observers(Observer):
         """Tell all of them."""
         for observer in self._all:
             observer.progressed(run, progress)
+
+    def traceparent(self, run: str, intent: int, at: int) -> str:
+        """Ask all of them; one that exports spans has an answer."""
+        found = [observer.traceparent(run, intent, at) for observer in self._all]
+        return next(filter(None, found), "")
 
     def fenced(self, run: str) -> None:
         """Tell all of them."""

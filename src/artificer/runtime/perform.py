@@ -324,6 +324,10 @@ class _Following(CallMonitor):
         self._note(work)
         self._monitor.outlived(work)
 
+    def traceparent(self) -> str:
+        """Pass it on."""
+        return self._monitor.traceparent()
+
 
 def definition_of(executor: Executor, tool: str) -> ToolDefinition:
     """Return an executor's definition of one of its tools."""

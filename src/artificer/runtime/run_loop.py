@@ -144,7 +144,10 @@ class RunLoop:
                     limits = state.run_spec.limits
                     chars = limits.result_chars
                     call = CallFollower(
-                        intent, partial(self._observer.progressed, self.run), self._late.add
+                        intent,
+                        partial(self._observer.progressed, self.run),
+                        self._late.add,
+                        self._traceparent,
                     )
                     label = next((c.label for c in state.calls if c.id == intent.call_id), "")
                     return await self._performer.call_tool(
@@ -163,6 +166,9 @@ class RunLoop:
                 return Outcome(await self._performer.builder.serve(self.run, state, job))
             case _:
                 raise InvariantError(f"{intent.type} is not performed in the world.")
+
+    def _traceparent(self, number: int) -> str:
+        return self._observer.traceparent(self.run, number, self._performer.clock.now())
 
     async def _compact(self, intent: Compact) -> Outcome:
         state, payload = self._ledger.state, None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from artificer.core.spec import RunSpec
@@ -25,6 +25,13 @@ def submitting(run: str) -> Iterator[str]:
     with tracer.start_as_current_span("submit", kind=SpanKind.PRODUCER, attributes=facts):
         _FORMAT.inject(carrier)
         yield carrier.get(_NAME, "")
+
+
+def traceparent_of(span: Span) -> str:
+    """Return the ``traceparent`` of a span, empty for one that is not real."""
+    carrier = dict[str, str]()
+    _FORMAT.inject(carrier, trace.set_span_in_context(span, Context()))
+    return carrier.get(_NAME, "")
 
 
 def parent_of(spec: RunSpec) -> Context | None:

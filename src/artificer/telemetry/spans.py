@@ -19,7 +19,7 @@ from artificer.core import events as ev
 from artificer.core.intents import AskApproval
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import RunSpec
-from artificer.core.state import RunPhase, RunState
+from artificer.core.state import CallState, RunPhase, RunState
 from artificer.core.steps import call_of
 from artificer.core.transitions import reduce
 from artificer.core.window import sent
@@ -27,7 +27,7 @@ from artificer.errors import ArtificerError
 from artificer.runtime.observe import Observer
 from artificer.telemetry import content
 from artificer.telemetry.meters import Attributes, Meters
-from artificer.telemetry.parents import parent_of
+from artificer.telemetry.parents import parent_of, traceparent_of
 from artificer.values.release import RELEASE
 
 log = logging.getLogger("artificer.telemetry")
@@ -49,6 +49,8 @@ class _TracedRun:
     span: Span | None = None
     context: Context | None = None
     opened: int = 0
+    calls: dict[int, tuple[Span, int]] = field(default_factory=dict)
+    """The calls under way whose span has begun, with its time, by the numbers of their intents."""
 
     def start_of(self, event: _Timed) -> int:
         """Return when the operation of an event began, not before the run's own span."""
@@ -94,6 +96,20 @@ class Telemetry(Observer):
                 _add_event(traced.span, "artificer.approval.asked", traced.state.now, facts)
         except ArtificerError as error:  # a failed export must not end the run
             log.error("a record of run %s cannot be exported: %s", run, error.code)
+
+    def traceparent(self, run: str, intent: int, at: int) -> str:
+        """Begin the span of a call before its receipt: its target will name it as a parent."""
+        traced = self._runs.get(run)
+        if traced is None or traced.span is None:
+            return ""
+        if intent not in traced.calls:
+            try:
+                call = call_of(traced.state, intent)
+            except ArtificerError:  # a call that is not in the records has no span
+                return ""
+            at = max(traced.opened, at)
+            traced.calls[intent] = self._begin_call(traced, call, _ns(at)), at
+        return traceparent_of(traced.calls[intent][0])
 
     def idle(self, run: str) -> None:
         """Close the run's span: this process no longer executes it."""
@@ -147,6 +163,10 @@ class Telemetry(Observer):
         if traced.span is None:
             return
         state, span = traced.state, traced.span
+        for call, began in traced.calls.values():  # without a receipt: nobody knows its end
+            _failed(call, "unfinished")
+            call.end(_ns(max(began, state.now)))
+        traced.calls.clear()
         span.set_attribute("artificer.run.phase", state.phase.value)
         if state.status is not None:
             span.set_attribute("artificer.run.status", state.status)
@@ -228,8 +248,19 @@ class Telemetry(Observer):
 
     def _tool(self, traced: _TracedRun, before: RunState, event: ev.ToolReturned) -> None:
         call = call_of(before, event.intent)
+        span, began = traced.calls.pop(event.intent, (None, event.at))
+        span = span or self._begin_call(traced, call, traced.start_of(event))
+        if self._with_content:
+            arguments = (call.verdict and call.verdict.arguments) or "{}"
+            span.set_attribute("gen_ai.tool.call.arguments", arguments)
+            span.set_attribute("gen_ai.tool.call.result", event.content)
+        if event.status != "ok":
+            _failed(span, event.status)
+        span.end(_ns(max(began, event.at)))
+
+    def _begin_call(self, traced: _TracedRun, call: CallState, start: int) -> Span:
         name = call.verdict.tool if call.verdict else ""
-        tool = before.run_spec.tools().get(name)
+        tool = traced.state.run_spec.tools().get(name)
         facts: Attributes = {
             "gen_ai.operation.name": "execute_tool",
             **_call(name, call.id),
@@ -241,19 +272,13 @@ class Telemetry(Observer):
                 "artificer.tool.backend": tool.backend,
                 "artificer.tool.effect": tool.effect,
             }
-        if self._with_content:
-            facts["gen_ai.tool.call.arguments"] = (call.verdict and call.verdict.arguments) or "{}"
-            facts["gen_ai.tool.call.result"] = event.content
-        span = self._tracer.start_span(
+        return self._tracer.start_span(
             f"execute_tool {name}",
             context=traced.context,
             kind=SpanKind.INTERNAL,
-            start_time=traced.start_of(event),
+            start_time=start,
             attributes=facts,
         )
-        if event.status != "ok":
-            _failed(span, event.status)
-        span.end(_ns(event.at))
 
 
 def _operation(name: str, spec: RunSpec) -> Attributes:

@@ -26,7 +26,7 @@ from artificer.backends.http.spec.envelope import (
     http_content,
 )
 from artificer.backends.http.spec.request import BuiltRequest, HttpRequest, build_request, described
-from artificer.backends.http.spec.template import FENCING_HEADER, HttpTemplate
+from artificer.backends.http.spec.template import FENCING_HEADER, TRACE_HEADER, HttpTemplate
 from artificer.backends.probing import as_tool, call_of, probed_of
 from artificer.backends.receipts import Began, Now, status_of
 from artificer.backends.refusal import refuse
@@ -136,12 +136,16 @@ def executors(
     yield HttpExecutor(manifests, blobs=context.clean_blobs, now=context.now)
 
 
-def _own_headers(call: Call) -> tuple[tuple[str, str], ...]:
-    """Return the headers by which a server tells calls, and their owners, apart."""
-    key = ("Idempotency-Key", call.key)
+def _own_headers(call: Call, *, traced: bool) -> tuple[tuple[str, str], ...]:
+    """Return the headers by which a server tells calls, their owners and their traces apart."""
+    own = []
+    if call.definition.fenced or call.definition.effect == "keyed":
+        own.append(("Idempotency-Key", call.key))
     if call.definition.fenced:
-        return key, (FENCING_HEADER, str(call.fencing_token))
-    return (key,) if call.definition.effect == "keyed" else ()
+        own.append((FENCING_HEADER, str(call.fencing_token)))
+    if traced and (parent := call.monitor.traceparent()):
+        own.append((TRACE_HEADER, parent))
+    return tuple(own)
 
 
 class _Exchange:
@@ -174,7 +178,8 @@ class _Exchange:
         seconds = self._call.definition.timeout_ms / 1000
         try:
             async with asyncio.timeout(seconds):
-                ready = make_ready(self._request, secrets, _own_headers(self._call))
+                own = _own_headers(self._call, traced=self._template.trace)
+                ready = make_ready(self._request, secrets, own)
                 await send(ready, self._received, self._reach(ready.url, resolve))
         except TimeoutError:
             return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)

@@ -34,6 +34,8 @@ def _offer(name: str, server: McpServerConfig, lock: Path | None) -> Offer:
             oauth=None if server.oauth is None else OAuthClient(**server.oauth.to_json()),
             start_seconds=server.start_seconds,
             lock=lock,
+            fencing=server.fencing,
+            trace=server.trace,
         ),
         McpContract(
             effect=server.effect,

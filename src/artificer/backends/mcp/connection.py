@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from artificer.backends.mcp.messages import CallFacts, clean_messages
 from artificer.backends.mcp.oauth import OAuthClient, authorization
-from artificer.backends.mcp.refusals import clean_refusals
 from artificer.backends.mcp.secrets import ServerSecrets
 from artificer.backends.mcp.spec.tools import MAX_TOOLS
 from artificer.backends.mcp.stdio import StdioServer
@@ -53,7 +53,8 @@ class McpServer:
     """A server as the operator configured it: a command to start, or a URL.
 
     Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``oauth`` gets the tokens of a
-    server behind a URL.
+    server behind a URL. With ``fencing`` and ``trace`` it gets what tells calls, their owners and
+    their traces apart (`of_call`).
     """
 
     name: str
@@ -66,6 +67,8 @@ class McpServer:
     cwd: Path | None = None
     lock: Path | None = None
     """A lock that its processes hold as long as they live."""
+    fencing: bool = False
+    trace: bool = False
 
 
 class McpLink:
@@ -112,15 +115,20 @@ class McpLink:
                 return tools
         raise LinkError(f"it lists more than {MAX_TOOLS} tools")
 
-    async def call(self, tool: str, arguments: JsonObject, seconds: float) -> CallToolResult:
-        """Call a tool. Raises LinkError, and TimeoutError when the time is up.
+    async def call(
+        self, tool: str, arguments: JsonObject, seconds: float, facts: CallFacts | None = None
+    ) -> CallToolResult:
+        """Call a tool; ``facts`` go into ``_meta``.
+
+        Raises LinkError, and TimeoutError when the time is up.
 
         A server of ours that did not answer in time, or whose call was cancelled, is ended: it
         would go on with the call. A server behind a URL receives a cancellation.
         """
         from mcp.types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 
-        params = CallToolRequestParams(name=tool, arguments=dict(arguments))
+        said = {"_meta": facts} if facts else {}
+        params = CallToolRequestParams(name=tool, arguments=dict(arguments), **said)
         answer: CallToolResult | InputRequiredResult = await self._ask(
             CallToolRequest(params=params), _call_result(), seconds
         )
@@ -222,7 +230,7 @@ class McpLink:
         if server.command:
             env = {**child_environment(os.environ), **self._secrets.fill(server.env)}
             self._process = StdioServer(server.command, env, server.cwd, server.lock)
-            yield clean_refusals(self._process, self._secrets)
+            yield clean_messages(self._process, self._secrets)
             return
         # Only for servers over HTTP: the client is slow to import.
         from mcp.client.streamable_http import streamable_http_client
@@ -233,7 +241,7 @@ class McpLink:
         if server.oauth is not None:
             auth = authorization(server.oauth, server.url, self._secrets)
         async with bounded_client(headers, MAX_RESPONSE, auth) as http:
-            yield clean_refusals(
+            yield clean_messages(
                 streamable_http_client(server.url, http_client=http), self._secrets
             )
 

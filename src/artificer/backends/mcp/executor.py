@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from artificer.backends.mcp.connection import LinkError, McpLink
+from artificer.backends.mcp.connection import LinkError, McpLink, McpServer
+from artificer.backends.mcp.messages import KEY_FACT, TOKEN_FACT, TRACE_FACT, CallFacts
 from artificer.backends.mcp.spec.envelope import McpEnvelope, McpOutcome, mcp_content
 from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
 from artificer.backends.receipts import Began, Now, status_of
@@ -93,6 +94,18 @@ async def discover(
     return tuple(found)
 
 
+def facts_of(call: Call, server: McpServer) -> CallFacts:
+    """Return what tells a server's calls, their owners and their traces apart, if it may know."""
+    facts: CallFacts = {}
+    if server.fencing or call.definition.effect == "keyed":
+        facts[KEY_FACT] = call.key
+    if server.fencing:
+        facts[TOKEN_FACT] = call.fencing_token
+    if server.trace and (parent := call.monitor.traceparent()):
+        facts[TRACE_FACT] = parent
+    return facts
+
+
 class McpExecutor:
     """Performs the calls of tools of one server. Images and the like are kept in ``blobs``, and
     attached to the result.
@@ -139,7 +152,8 @@ class McpExecutor:
         status: McpOutcome = "error"
         outcome = _Outcome()
         try:
-            result = await self._link.call(tool.remote, arguments, seconds)
+            facts = facts_of(call, self._link.server)
+            result = await self._link.call(tool.remote, arguments, seconds, facts)
             outcome = await self._read(result, tool)
             fault = outcome.fault
             status = "error" if result.is_error or fault else "success"

@@ -31,7 +31,8 @@ class McpServerConfig(CheckedValue):
     Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``allow`` names the tools that
     are taken; with none, only manifests use the server. ``effect``, ``risk``, ``human_approval``,
     ``trust`` and ``sensitive`` are those of all its tools: what it says of them itself is not
-    believed.
+    believed. With ``fencing`` it gets the idempotency key and the fencing token of each call, with
+    ``trace`` the ``traceparent`` of its span.
     """
 
     command: tuple[str, ...] = ()
@@ -45,6 +46,8 @@ class McpServerConfig(CheckedValue):
     human_approval: bool = False
     trust: Trust = "untrusted"
     sensitive: bool = False
+    fencing: bool = False
+    trace: bool = False
     timeout_seconds: Annotated[int, Meta(gt=0, le=86_400)] = 60
     start_seconds: Annotated[int, Meta(gt=0, le=600)] = 30
 

@@ -1,4 +1,7 @@
-"""The keys of ``[http]`` (``docs/manifests.md``); ``body`` and ``allow_private`` are ours."""
+"""The keys of ``[http]`` (``docs/manifests.md``).
+
+``body``, ``allow_private`` and ``trace`` are ours.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ class HttpKeys(KeyTable):
     """``[http]``. Any 2xx is a success unless ``success_status`` lists what is.
 
     ``body`` is a JSON body in TOML, in place of the text ``body_template``. ``allow_private``
-    lets the request go to addresses that are not public, such as this machine.
+    lets the request go to addresses that are not public, such as this machine. ``trace`` lets the
+    server know the trace that the call belongs to.
     """
 
     method: Method = "GET"
@@ -27,3 +31,4 @@ class HttpKeys(KeyTable):
     success_status: tuple[Status, ...] = ()
     error_status: tuple[Status, ...] = ()
     allow_private: bool = False
+    trace: bool = False

@@ -6,6 +6,7 @@ from artificer.backends.http.spec.envelope import http_output_schema
 from artificer.backends.http.spec.keys import HttpKeys
 from artificer.backends.http.spec.template import (
     FENCING_HEADER,
+    TRACE_HEADER,
     HttpTemplate,
     Misread,
     read_template,
@@ -30,7 +31,9 @@ class HttpSection(ManifestSection[HttpKeys, HttpTemplate]):
         """Return the request's template."""
         template, misread = read_template(keys, manifest.args)
         if manifest.tool.probe is not None and manifest.tool.probe.fenced:
-            misread += _taken(keys)
+            misread += _taken(keys, FENCING_HEADER, "because the probe is fenced")
+        if keys.trace:
+            misread += _taken(keys, TRACE_HEADER, "because of trace = true")
         faults += [Fault(("http", *fault.key.split(".", 1)), fault.message) for fault in misread]
         return template
 
@@ -53,7 +56,8 @@ class HttpSection(ManifestSection[HttpKeys, HttpTemplate]):
             template, _ = read_template(
                 whole, {n: a for n, a in manifest.args.items() if f"{{{n}}}" in used}
             )
-        misread += _taken(whole) if probe.fenced else ()
+        if probe.fenced:
+            misread += _taken(whole, FENCING_HEADER, "because the probe is fenced")
         faults += [Fault(("tool", "probe", f.key.partition(".")[0]), f.message) for f in misread]
         return template
 
@@ -63,8 +67,7 @@ class HttpSection(ManifestSection[HttpKeys, HttpTemplate]):
         return http_output_schema(manifest.output.result, plain=plain)
 
 
-def _taken(keys: HttpKeys) -> list[Misread]:
-    """Return a fault for a header that a fenced call has of itself."""
-    why = "is written by Artificer, because the probe is fenced"
-    named = [name for name in keys.headers if name.lower() == FENCING_HEADER.lower()]
-    return [Misread(f"headers.{name}", why) for name in named]
+def _taken(keys: HttpKeys, header: str, why: str) -> list[Misread]:
+    """Return a fault for a header that a call has of itself."""
+    named = [name for name in keys.headers if name.lower() == header.lower()]
+    return [Misread(f"headers.{name}", f"is written by Artificer, {why}") for name in named]

@@ -32,6 +32,9 @@ _OURS = ("host", "content-length", "transfer-encoding", "connection", "idempoten
 FENCING_HEADER = "Fencing-Token"
 """Where the server of a fenced tool finds the fencing token, beside ``Idempotency-Key``."""
 
+TRACE_HEADER = "traceparent"
+"""Where the server of a tool with ``trace`` finds the call's span (W3C Trace Context)."""
+
 
 class TemplatePart(Value):
     """A piece of a template: literal ``text``, an argument's value, or a secret."""
@@ -70,6 +73,7 @@ class HttpTemplate(Value):
     success_status: tuple[int, ...] = ()
     error_status: tuple[int, ...] = ()
     allow_private: bool = False
+    trace: bool = False
 
     @property
     def parts(self) -> TemplateParts:
@@ -137,6 +141,7 @@ def _read(keys: HttpKeys) -> HttpTemplate:
         success_status=keys.success_status,
         error_status=keys.error_status,
         allow_private=keys.allow_private,
+        trace=keys.trace,
     )
     match = _URL.fullmatch(keys.url)
     if template.whole or not match:

@@ -1,0 +1,117 @@
+"""Messages between the SDK and a server, cleaned of what the other side is not to know.
+
+The SDK passes the text of every error to OpenTelemetry, in spans of its own: a server may echo
+secrets there. And it puts the trace and the baggage of whatever span is current into every request,
+for every server: those are taken out, and a server gets the trace of a call if it may know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from artificer.backends.mcp.secrets import ServerSecrets
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+    from mcp.shared._stream_protocols import ReadStream, WriteStream
+    from mcp.shared.message import SessionMessage
+
+
+CallFacts = dict[str, Any]
+"""The members of a call's ``_meta``: names, and plain values."""
+
+KEY_FACT, TOKEN_FACT = "artificer/idempotency-key", "artificer/fencing-token"
+"""Where a server finds a call's idempotency key and its fencing token, in ``_meta``."""
+
+TRACE_FACT = "artificer/traceparent"
+"""The ``traceparent`` of a call on its way to the transport; a server finds it as `TRACE_NAMES[0]`.
+
+Another name, because the SDK would write its own under that one.
+"""
+
+TRACE_NAMES = ("traceparent", "tracestate", "baggage")
+"""The names in ``_meta`` that MCP keeps for W3C Trace Context and W3C Baggage."""
+
+
+@asynccontextmanager
+async def clean_messages(
+    transport: AbstractAsyncContextManager[TransportStreams], secrets: ServerSecrets
+) -> AsyncIterator[TransportStreams]:
+    """The same transport; ``secrets`` are those of the connection, as it learns them."""
+    async with transport as (read, write):
+        yield _CleanReader(read, secrets), _CleanWriter(write)
+
+
+class _CleanReader:
+    def __init__(
+        self, read: ReadStream[SessionMessage | Exception], secrets: ServerSecrets
+    ) -> None:
+        self._read = read
+        self._secrets = secrets
+
+    async def receive(self) -> SessionMessage | Exception:
+        return self._cleaned(await self._read.receive())
+
+    async def aclose(self) -> None:
+        await self._read.aclose()
+
+    def __aiter__(self) -> _CleanReader:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return self._cleaned(await self._read.__anext__())
+
+    async def __aenter__(self) -> _CleanReader:
+        await self._read.__aenter__()
+        return self
+
+    async def __aexit__(self, *exception: Any) -> bool | None:
+        return await self._read.__aexit__(*exception)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._read, name)
+
+    def _cleaned(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        from mcp.types import JSONRPCError
+
+        if not isinstance(item, Exception) and isinstance(item.message, JSONRPCError):
+            error, redactor = item.message.error, self._secrets.redactor
+            error.message = redactor.clean(error.message)
+            error.data = redactor.clean_value(error.data)
+        return item
+
+
+class _CleanWriter:
+    def __init__(self, write: WriteStream[SessionMessage]) -> None:
+        self._write = write
+
+    async def send(self, item: SessionMessage) -> None:
+        params = getattr(item.message, "params", None) or {}
+        facts = params.get("_meta")
+        if isinstance(facts, dict):
+            _clean_facts(facts)
+            if not facts:
+                del params["_meta"]
+        await self._write.send(item)
+
+    async def aclose(self) -> None:
+        await self._write.aclose()
+
+    async def __aenter__(self) -> _CleanWriter:
+        await self._write.__aenter__()
+        return self
+
+    async def __aexit__(self, *exception: Any) -> bool | None:
+        return await self._write.__aexit__(*exception)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._write, name)
+
+
+def _clean_facts(facts: CallFacts) -> None:
+    for name in TRACE_NAMES:
+        facts.pop(name, None)
+    if (parent := facts.pop(TRACE_FACT, None)) is not None:
+        facts[TRACE_NAMES[0]] = parent
