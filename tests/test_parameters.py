@@ -9,7 +9,27 @@ from typing import Any
 import pytest
 
 import artificer
-from artificer import Agent, Capabilities, Limits, ModelSettings, Policy, World, tool
+from artificer import (
+    Agent,
+    Answer,
+    Audio,
+    Brief,
+    BuildOptions,
+    Capabilities,
+    File,
+    FollowUp,
+    ForkChanges,
+    Image,
+    Limits,
+    ModelSettings,
+    Policy,
+    Receipt,
+    RunContext,
+    ToolChoice,
+    World,
+    load_config,
+    tool,
+)
 from artificer import types as public_types
 from artificer.agent_definition import AgentFields
 from artificer.argument_places import ADVICE, HABITS, PARTS, RUN, place_of
@@ -57,6 +77,24 @@ WRONG: list[tuple[Wrong, str, str]] = [
     (lambda any: any(ModelSettings)(temprature=1), "'temprature'", "'temperature'?"),
     (lambda any: any(Policy)(rule=()), "Policy has no field 'rule'", "Did you mean 'rules'?"),
     (lambda any: any(Capabilities)(folders=1), "'folders'", "Known: host, introspect, workspaces"),
+    (lambda any: any(Limits)().replace(turn=3), "Limits has no field 'turn'", "'turns'?"),
+    (lambda any: any(Image).from_path("x", y=1), "Image.from_path has no parameter 'y'", "path"),
+    (lambda any: any(Image).from_bytes(b"x", typ="y"), "Image.from_bytes has", "media_type"),
+    (lambda any: any(Audio)("x.wav"), "Audio takes its fields by name", "Audio.from_path(path)"),
+    (lambda any: any(File)(path="x"), "File has no field 'path'", "File.from_path(path)"),
+    (lambda any: any(ScriptedProvider)([], foo=1), "ScriptedProvider has", "name, script"),
+    (lambda any: any(ScriptedProvider)([], "x"), "takes 1 of its arguments by position", "name"),
+    (lambda any: any(BuildOptions)(turn=1), "BuildOptions has no field 'turn'", "'turns'?"),
+    (lambda any: any(BuildOptions)(parallel=0), "/parallel", ""),
+    (lambda any: any(Brief)("x", chek="y"), "Brief has no field 'chek'", "'check'?"),
+    (lambda any: any(RunContext)(depz=1, run_id=""), "RunContext has no field 'depz'", "'deps'?"),
+    (lambda any: any(RunContext)(*range(9)), "takes at most 7 values by position", "Known: deps"),
+    (lambda any: any(Answer)(approve=True), "Answer has no field 'approve'", "'approved'?"),
+    (lambda any: any(FollowUp)(prompt="x"), "FollowUp has no field 'prompt'", "Known: "),
+    (lambda any: any(Receipt)(stat="ok"), "Receipt has no field 'stat'", "'status'?"),
+    (lambda any: any(ToolChoice)(mod="auto"), "ToolChoice has no field 'mod'", "'mode'?"),
+    (lambda any: any(ForkChanges)(step="x"), "ForkChanges has no parameter 'step'", "'steer'?"),
+    (lambda any: any(load_config)(modl="x"), "load_config has no", "Did you mean 'model'?"),
 ]
 
 

@@ -323,7 +323,7 @@ def _id(run: str | Run) -> str:
     if isinstance(run, str):
         return run
     if not hasattr(run, "id"):
-        raise AuthorError(f"{shown(run)} is no run.", hint="Pass a run or its id.")
+        raise AuthorError(f"{shown(run)} is not a run.", hint="Pass a run or its id.")
     return run.id
 
 

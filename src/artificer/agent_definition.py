@@ -201,7 +201,7 @@ def _checked_models(
     for model in named:
         if not (model is None or isinstance(model, str) or hasattr(model, "generate")):
             raise AuthorError(
-                f"The model of an agent is {shown(model)}, which names none and is no provider.",
+                f"The model of an agent is {shown(model)}, which names none and is not a provider.",
                 hint='Write provider/model: Agent("anthropic/claude-sonnet-5-5").',
             )
     if isinstance(models, str) or not isinstance(models, Sequence):

@@ -29,6 +29,7 @@ from artificer.providers.registry import PROTOCOLS, PROVIDERS
 from artificer.values.arguments import path as named
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
+from artificer.values.parameters import refuse_unknown
 from artificer.values.settings import checked
 
 FILE_NAME = "artificer.toml"
@@ -259,7 +260,9 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
 
     Raises:
         ConfigError: the file is not TOML, or a setting is unknown or has a wrong value.
+        AuthorError: a flag is no setting.
     """
+    refuse_unknown("load_config", flags, ("folder", *Config.field_names()))
     path = (Path.cwd() if folder is None else Path(named("folder", folder))) / FILE_NAME
     settings = _read(path)
     if _holds_nul(settings):

@@ -13,7 +13,7 @@ from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
 from artificer.builds.table import Pass, Size, StepKind
-from artificer.values.base import Digest, Meta, Text, Value
+from artificer.values.base import CheckedValue, Digest, Meta, Text, Value
 
 PositiveInt = Annotated[int, Meta(ge=1)]
 
@@ -33,7 +33,7 @@ class Concern(Value):
     text: Text
 
 
-class BuildOptions(Value):
+class BuildOptions(CheckedValue):
     """The limits and choices of a build.
 
     ``parallel`` is how many specs are worked on at once, ``runs`` how many runs the build may

@@ -26,6 +26,7 @@ from artificer.errors import InvalidValueError
 from artificer.values.base import Digest, Meta, Text, Value, ValueReader
 from artificer.values.blocks import AttachedBlock
 from artificer.values.refusal import not_ok
+from artificer.values.value_type import NamedValueType
 
 LONGEST = 64 * 1024
 """The limit of bytes of one signal that is not a message to the model."""
@@ -37,7 +38,7 @@ _SHORT = Meta(max_length=16_000)
 _LONG = Meta(max_length=LONGEST_MESSAGE)
 
 
-class _Signal(Value, tag_field="type"):
+class _Signal(Value, metaclass=NamedValueType, tag_field="type"):
     by: Annotated[Text, _SHORT] = ""
 
 

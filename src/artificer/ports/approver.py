@@ -6,8 +6,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from artificer.values.value_type import NamedType
 
-class Question(Struct, frozen=True):
+
+class Question(Struct, metaclass=NamedType, frozen=True):
     """A call that policy wants a person to allow; ``digest`` binds the answer to this very call."""
 
     run: str
@@ -17,7 +19,7 @@ class Question(Struct, frozen=True):
     digest: str
 
 
-class Answer(Struct, frozen=True):
+class Answer(Struct, metaclass=NamedType, frozen=True):
     """A person's answer: ``by`` says who, ``reason`` why."""
 
     approved: bool

@@ -34,8 +34,10 @@ from artificer.values.media_types import (
     pixels_of,
     sniffed,
 )
+from artificer.values.parameters import named_arguments
 from artificer.values.text import clip, well_formed
 from artificer.values.tokens import tokens_of
+from artificer.values.value_type import NamedValueType
 
 MAX_BYTES = 32 * 1024 * 1024
 """Longest attachment that is read at all; `Limits.attachment_bytes` is what a run takes."""
@@ -49,7 +51,7 @@ _PAGE_TOKENS = 3_000
 """Tokens of a page of a PDF: its text and a picture of it (Anthropic: up to 3,000 of text)."""
 
 
-class _Attachment(Value, tag_field="kind"):
+class _Attachment(Value, metaclass=NamedValueType, tag_field="kind"):
     """Bytes with their media type and a name.
 
     Make one with :meth:`from_path` or :meth:`from_bytes`, which check the bytes.
@@ -62,7 +64,11 @@ class _Attachment(Value, tag_field="kind"):
     types: ClassVar[tuple[str, ...]] = ()
     """The media types of this kind; empty is any that another kind does not have."""
 
+    made_by: ClassVar[tuple[str, ...]] = ("from_path(path)", "from_bytes(data)")
+    """The ways to make one, for hints."""
+
     @classmethod
+    @named_arguments
     def from_path(cls, path: str | PathLike[str]) -> Self:
         """Read a file.
 
@@ -77,6 +83,7 @@ class _Attachment(Value, tag_field="kind"):
         return cls.from_bytes(_read(text), name=Path(text).name)
 
     @classmethod
+    @named_arguments
     def from_bytes(cls, data: bytes, media_type: str = "", *, name: str = "") -> Self:
         """Make an attachment of bytes. Without a ``media_type``, it is found from them.
 

@@ -18,6 +18,7 @@ from artificer.ports.attachment import Attachment
 from artificer.values.base import JsonObject, Problem, Text, Value
 from artificer.values.blocks import CallStatus
 from artificer.values.model import Usage
+from artificer.values.value_type import NamedType, NamedValueType
 
 
 class CallLocks(Struct, frozen=True):
@@ -73,7 +74,7 @@ class CallMonitor:
 NO_MONITOR = CallMonitor()
 
 
-class Call(Struct, frozen=True):
+class Call(Struct, metaclass=NamedType, frozen=True):
     """An approved tool call, about to be performed.
 
     ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
@@ -100,7 +101,7 @@ class IdleRun(Value):
     standing: IdleStanding
 
 
-class Receipt(Value):
+class Receipt(Value, metaclass=NamedValueType):
     """The result of performing a tool call.
 
     ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,

@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from artificer.values.value_type import NamedType
+
 D = TypeVar("D", covariant=True)
 
 ProgressReport = Callable[[str, int | None, int | None], None]
@@ -18,7 +20,7 @@ def _no_report(message: str, done: int | None, total: int | None) -> None:
     """Ignore the progress."""
 
 
-class RunContext(Struct, Generic[D], frozen=True):
+class RunContext(Struct, Generic[D], metaclass=NamedType, frozen=True):
     """The context in which a run calls a function of the program.
 
     >>> @artificer.tool(effect="keyed")

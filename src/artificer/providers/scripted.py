@@ -32,6 +32,7 @@ from artificer.values.model import (
     TextDelta,
     Usage,
 )
+from artificer.values.parameters import named_arguments
 
 ScriptedAnswer = ModelReply | ModelFailure | str
 """A reply or a failure; a text is a reply that is only text."""
@@ -72,6 +73,7 @@ class ScriptedProvider:
         AuthorError: the run needs more replies than the script has.
     """
 
+    @named_arguments
     def __init__(self, script: Script, *, name: str = "scripted") -> None:
         self._function = script if callable(script) else None
         self._answers = [] if callable(script) else list(script)

@@ -17,12 +17,14 @@ from artificer.core.transitions import reduce
 from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Attachment, Journal
 from artificer.runtime.bindings import binding_in
+from artificer.values.parameters import named_parameters
 
 _SETTLED = (RunPhase.GENERATING, RunPhase.STALLED, RunPhase.BUILDING, RunPhase.FINISHED)
 """Nothing is pending but a request to the model: every call of every turn is answered. What a build
 has open is started again."""
 
 
+@named_parameters()
 @dataclass(frozen=True)
 class ForkChanges:
     """Where a fork begins, and what is changed.

@@ -73,7 +73,8 @@ def _is_path(text: str) -> bool:
 def instance(name: str, value: object, kind: type[T], hint: str) -> T:
     """Return a value of a type of ours. Raises AuthorError for anything else."""
     if not isinstance(value, kind):
-        raise AuthorError(f"{name} is {shown(value)}, no {kind.__name__}.", hint=hint)
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise AuthorError(f"{name} is {shown(value)}, not {article} {kind.__name__}.", hint=hint)
     return value
 
 

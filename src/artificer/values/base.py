@@ -32,7 +32,7 @@ from artificer.values.canon import canonical_typed
 from artificer.values.faults import fault_of
 from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
-from artificer.values.value_type import CheckedType, ValueType
+from artificer.values.value_type import NamedValueType, ValueType, refusal
 
 __all__ = [
     "CheckedValue",
@@ -129,7 +129,7 @@ class Value(Struct, metaclass=ValueType, frozen=True, forbid_unknown_fields=True
         return canonical_typed(LEAN[type(self)](self))
 
 
-class CheckedValue(Value, metaclass=CheckedType):
+class CheckedValue(Value, metaclass=NamedValueType):
     """A value that people and other packages make: every field is checked when it is made."""
 
     def __post_init__(self) -> None:
@@ -149,6 +149,14 @@ class CheckedValue(Value, metaclass=CheckedType):
 
     def check(self) -> None:
         """Raise InvalidValueError for fields that do not go together."""
+
+    if not TYPE_CHECKING:
+
+        def replace(self, **changes: Any) -> Self:
+            """Return a copy with changes. Raises InvalidValueError."""
+            if refused := refusal(type(self), changes):
+                raise refused
+            return self.__replace__(**changes)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, handler: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from artificer.values.base import Text, Value
 from artificer.values.blocks import Block
+from artificer.values.value_type import NamedValueType
 
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "refusal"]
 """Why a reply ended. Context overflow is a failure, not a stop reason: there is no reply."""
@@ -81,7 +82,7 @@ class Usage(Value):
         )
 
 
-class ToolChoice(Value):
+class ToolChoice(Value, metaclass=NamedValueType):
     """Whether the model may, must or must not call tools (seed 004's union).
 
     ``tool`` demands the one tool called ``name``.

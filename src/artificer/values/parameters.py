@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import CO_COROUTINE, CO_VARKEYWORDS
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from artificer.errors import AuthorError
 from artificer.values.nearest import nearest
 
 C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
 
 PlaceOf = Callable[[str, frozenset[str]], str | None]
 """Says where an argument belongs that a function with these parameters does not take."""
@@ -32,7 +33,7 @@ def refuse_unknown(
         )
 
 
-def named_parameters(place: PlaceOf) -> Callable[[C], C]:
+def named_parameters(place: PlaceOf | None = None) -> Callable[[C], C]:
     """Make the constructor and the public methods of a class refuse what they do not take.
 
     A method that takes further options by ``**`` checks these itself.
@@ -40,28 +41,38 @@ def named_parameters(place: PlaceOf) -> Callable[[C], C]:
 
     def decorate(owner: C) -> C:
         for name, member in [*vars(owner).items()]:
-            if name == "__init__" or not name.startswith("_"):
-                title = owner.__name__ if name == "__init__" else f"{owner.__name__}.{name}"
-                if isinstance(member, FunctionType):
-                    setattr(owner, name, _checked(member, title, place))
+            public = name == "__init__" or not name.startswith("_")
+            if public and isinstance(member, FunctionType):
+                setattr(owner, name, _checked(member, owner, place))
         return owner
 
     return decorate
 
 
-def _checked(function: FunctionType, title: str, place: PlaceOf) -> Callable[..., Any]:
+def named_arguments(method: F) -> F:
+    """Make one method, a constructor or one of a class, refuse what it does not take."""
+    return cast(F, _checked(cast(FunctionType, method)))
+
+
+def _checked(
+    function: FunctionType, owner: type | None = None, place: PlaceOf | None = None
+) -> Callable[..., Any]:
     code = getattr(function, "__wrapped__", function).__code__
     if code.co_flags & CO_VARKEYWORDS:
         return function
     by_place = code.co_argcount
     known = frozenset(code.co_varnames[1 : by_place + code.co_kwonlyargcount])
 
+    def title(first: object) -> str:
+        kind = owner or (first if isinstance(first, type) else type(first))
+        return kind.__name__ + ("" if code.co_name == "__init__" else f".{code.co_name}")
+
     def check(positional: tuple[Any, ...], named: dict[str, Any]) -> None:
         if not known.issuperset(named):
-            refuse_unknown(title, named, known, place)
+            refuse_unknown(title(positional[0]), named, known, place)
         if len(positional) > by_place:
             raise AuthorError(
-                f"{title} takes {by_place - 1} of its arguments by position, not "
+                f"{title(positional[0])} takes {by_place - 1} of its arguments by position, not "
                 f"{len(positional) - 1}.",
                 hint=f"Pass the others by name: {', '.join(sorted(known))}.",
             )

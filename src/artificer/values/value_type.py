@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -50,8 +51,8 @@ def _mend(value: Any) -> None:
             msgspec.structs.force_setattr(value, name, mended)
 
 
-class CheckedType(ValueType):
-    """The class of values that people make: it names the argument that it does not take."""
+class NamedType(msgspec.StructMeta):
+    """The class of what people make: it names the argument that it does not take."""
 
     if not TYPE_CHECKING:  # or a type checker would take this for the signature
 
@@ -62,16 +63,44 @@ class CheckedType(ValueType):
                 raise _refused(self, positional, fields) or error from None
 
 
+class NamedValueType(NamedType, ValueType):
+    """The class of values that people make."""
+
+
+def refusal(kind: type[Struct], fields: Iterable[str]) -> InvalidValueError | None:
+    """Return the error for the first name that is not a field of a value."""
+    names = _fields(kind)
+    unknown = [name for name in fields if name not in names]
+    if not unknown:
+        return None
+    hint = _made_by(kind) or nearest(unknown[0], sorted(names))
+    return _error(kind, f"has no field {unknown[0]!r}", hint)
+
+
 def _refused(
     kind: type[Struct], positional: tuple[Any, ...], fields: dict[str, Any]
 ) -> InvalidValueError | None:
-    names = kind.__struct_fields__
-    if positional:
-        refused = InvalidValueError(kind.__name__, "", "takes its fields by name")
-        refused.hint = f"For example {kind.__name__}({names[0]}=…). Known: {', '.join(names)}."
-        return refused
-    if unknown := [name for name in fields if name not in names]:
-        refused = InvalidValueError(kind.__name__, "", f"has no field {unknown[0]!r}")
-        refused.hint = nearest(unknown[0], sorted(names))
-        return refused
-    return None
+    by_place, names = len(kind.__match_args__), _fields(kind)
+    if len(positional) <= by_place:
+        return refusal(kind, fields)
+    known = f"Known: {', '.join(names)}."
+    hint = _made_by(kind) or f"For example {kind.__name__}({names[0]}=…). {known}"
+    if by_place:
+        return _error(kind, f"takes at most {by_place} values by position", known)
+    return _error(kind, "takes its fields by name", hint)
+
+
+def _error(kind: type[Struct], reason: str, hint: str) -> InvalidValueError:
+    refused = InvalidValueError(kind.__name__, "", reason)
+    refused.hint = hint
+    return refused
+
+
+def _fields(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if not name.startswith("_"))
+
+
+def _made_by(kind: type[Struct]) -> str:
+    """Return how a value is made that its fields are not meant for."""
+    ways = getattr(kind, "made_by", ())
+    return f"Write {' or '.join(f'{kind.__name__}.{way}' for way in ways)}." if ways else ""

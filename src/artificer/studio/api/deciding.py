@@ -125,4 +125,4 @@ async def retry_build(request: ApiRequest) -> Sent:
 async def _check_build(request: ApiRequest) -> None:
     run = await run_of(request)
     if run.state.build is None:
-        raise OperatorError(f"Run {run.id} is no build.")
+        raise OperatorError(f"Run {run.id} is not a build.")
