@@ -66,6 +66,15 @@ async def test_a_run_takes_the_limits_of_the_project_unless_it_is_told_others(
     assert [limits.waiting_counts for limits in given] == [False, False]
 
 
+async def test_limits_that_are_changed_leave_the_others_to_the_project(tmp_path: Path) -> None:
+    model, few = ScriptedProvider([say("Hi.")]), Limits(repairs=1)
+    agent = Agent(model=model, limits=few.replace(turns=3), kind="chat")
+    async with World.open(at(tmp_path, per_run_tokens=9_000)) as world:
+        limits = (await world.run("Hi.", agent)).state.run_spec.limits
+    assert (limits.repairs, limits.turns, limits.total_tokens) == (1, 3, 9_000)
+    assert not limits.waiting_counts
+
+
 async def test_dollars_need_a_price_before_a_run_begins() -> None:
     config = Config.from_json({"budget": {"per_run_dollars": 1}})
     async with World.in_memory(config) as world:

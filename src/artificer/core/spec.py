@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from artificer.builds.facts import BuildRequested
 from artificer.contracts.capabilities import Capabilities
@@ -82,6 +82,14 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
         """The names of the limits that were set when it was made, also of those set to None."""
         named: frozenset[str] = self.__dict__.get("named", frozenset(self.field_names()))
         return named
+
+    if not TYPE_CHECKING:
+
+        def replace(self, **limits: Any) -> Self:
+            """Return a copy with other limits, which are named besides those that were."""
+            made = super().replace(**limits)
+            made.__dict__["named"] = self.named.union(limits)
+            return made
 
 
 class Fallback(CheckedValue):
