@@ -161,6 +161,10 @@ CONNECTIONS = (
     "SELECT count(*) FROM pg_stat_activity "
     "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 )
+JOINED = (
+    "SELECT (SELECT count(*) FROM chain) = "
+    "(SELECT count(*) FROM records) + (SELECT count(*) FROM notes)"
+)
 IDLE_S = 5
 
 
@@ -175,7 +179,8 @@ def costs(server: PostgresServer, runs: int) -> Iterator[Row]:
         before = _costs(db)
         asyncio.run(submit_all(url, [f"Add 1 and 2, for {n}." for n in range(runs)]))
         group.until_over(FEW + runs)
-        time.sleep(3)  # what is left joins the chain
+        while not db.execute(JOINED).fetchone()[0]:
+            time.sleep(0.5)
         after = _costs(db)
         held = float(db.execute(CONNECTIONS).fetchone()[0])
         db.execute("SELECT pg_stat_statements_reset()")

@@ -136,19 +136,21 @@ async def test_what_fails_among_statements_that_are_sent_at_once_is_named(
 async def test_an_append_asks_the_server_once_before_its_commit(url: str, tmp_path: Path) -> None:
     storage = await opened(url, tmp_path)
     await storage.journal.acquire("a")
+    first = records_after(Head(), "a", 0)
+    begun = await storage.journal.append("a", 1, Head(), first)
     with Database.parse(url, "power", read_only=False).connect() as db:
         trace = tmp_path / "trace"
         with trace.open("wb") as file:
             db.pgconn.trace(file.fileno())
-            records = records_after(Head(), "a", *range(5))
-            head = Head(seq=5, hash=records[-1].hash)
+            records = records_after(begun, "a", *range(5))
+            head = Head(seq=6, hash=records[-1].hash)
             schema = Database.parse(url, "power", read_only=False).schema
             blobs = (b"one", b"two", b"one")
-            commit(db, schema, [lambda work: work.append("a", 1, Head(), records, head, blobs)])
+            commit(db, schema, [lambda work: work.append("a", 1, begun, records, head, blobs)])
             db.pgconn.untrace()
     sent = [line for line in trace.read_text().splitlines() if "\tF\t" in line]
     assert sum(line.split("\t")[3] in ("Query", "Sync", "Flush") for line in sent) <= 3
-    assert await storage.journal.read("a") == records
+    assert await storage.journal.read("a") == [*first, *records]
     assert storage.journal.small.find(digest_of(b"two")) == b"two"
     assert await storage.journal.audit() == []
     await storage.aclose()

@@ -20,12 +20,15 @@ from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import first_spec
 from artificer.runtime.signals import Signalled
-from artificer.world import World
+from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")
 
 PAGE = 100
 """Runs that are read at once."""
+
+TOGETHER_S = 0.02
+"""Seconds between two looks at what is new, at least: what comes at once is found together."""
 
 REMEMBERED = 50_000
 """Runs whose submissions are remembered."""
@@ -66,6 +69,7 @@ class Sweeper:
         self._storage = world.storage
         self._dispatcher = dispatcher
         self._assigned = assigned_runs(world)
+        self._arrivals = storage_of(world).arrivals
         self._times = times or SweepTimes()
         self._submissions: OrderedDict[str, Submission | None] = OrderedDict()
         self._newest: frozenset[str] | None = None
@@ -90,7 +94,7 @@ class Sweeper:
                 await self.look_at_new()
             except ArtificerError as error:
                 log.warning("runs cannot be looked for: %s", error.message)
-            await asyncio.sleep(self._times.new_s)
+            await self._pause()
 
     async def look_at_new(self) -> None:
         """Submit the runs that are new, and wake those that have got signals."""
@@ -109,6 +113,14 @@ class Sweeper:
             if before in known or self._newest is None or len(newest) > REMEMBERED:
                 break
         self._newest = frozenset(newest)
+
+    async def _pause(self) -> None:
+        """Wait until it is time to look again, or something new is announced."""
+        if self._arrivals is None:
+            await asyncio.sleep(self._times.new_s)
+        else:
+            await self._arrivals.wait(self._times.new_s)
+            await asyncio.sleep(TOGETHER_S)
 
     async def look_for_lost(self) -> None:
         """Have the runs executed here that no worker has any more."""

@@ -5,6 +5,7 @@ suite in ``artificer.testing`` that all of them pass. This is the public place t
 """
 
 from artificer.ports.approver import Answer, Approver, Question
+from artificer.ports.arrivals import Arrivals, HasArrivals
 from artificer.ports.assignments import Assigned, Assignments, AssignmentStanding, HasAssignments
 from artificer.ports.attachment import Attachment, Audio, File, Image, Prompt
 from artificer.ports.blobs import (
@@ -104,6 +105,7 @@ from artificer.ports.storage import Storage, StorageKind, StoragePlace
 from artificer.ports.versions import Versions
 
 __all__ = [
+    "Arrivals",
     "Assigned",
     "AssignmentStanding",
     "Assignments",
@@ -183,6 +185,7 @@ __all__ = [
     "AgingBlobs",
     "BlobFiles",
     "HasAging",
+    "HasArrivals",
     "HasAssignments",
     "HasFiles",
     "Joined",

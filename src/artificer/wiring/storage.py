@@ -14,12 +14,14 @@ from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import ProcessOwner, owner_of
 from artificer.ports import (
     AgingBlobs,
+    Arrivals,
     Assignments,
     BlobFiles,
     BlobStore,
     Budget,
     Clock,
     HasAging,
+    HasArrivals,
     HasAssignments,
     HasFiles,
     HasOwnerLeases,
@@ -116,6 +118,12 @@ class OpenStorage:
         """Which worker has which run; None where one machine has all workers."""
         storage: object = self.storage
         return storage.assignments if isinstance(storage, HasAssignments) else None
+
+    @property
+    def arrivals(self) -> Arrivals | None:
+        """The new runs and signals; None where nothing tells of them."""
+        storage: object = self.storage
+        return storage.arrivals if isinstance(storage, HasArrivals) else None
 
     @cached_property
     def permits(self) -> PermitKeeper:

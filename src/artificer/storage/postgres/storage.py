@@ -11,6 +11,7 @@ from artificer.errors import MissingExtraError
 from artificer.ports import AgingBlobs, StoragePlace
 from artificer.ports.clock import wall_time
 from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.postgres.arrivals import PostgresArrivals
 from artificer.storage.postgres.assignments import PostgresAssignments
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
@@ -59,6 +60,8 @@ class PostgresStorage:
         """Kept states of runs."""
         self.assignments = PostgresAssignments(self._server)
         """Which worker has which run."""
+        self.arrivals = PostgresArrivals(database)
+        """The new runs and signals."""
         self.permits = PostgresPermits(self._server)
         """The permits of limits that all processes share."""
         small = PostgresBlobs(self._server)
@@ -107,6 +110,7 @@ class PostgresStorage:
         self.search_index.close()
         self.run_index.close()
         self.versions.close()
+        self.arrivals.close()
         await self._server.aclose()
 
 

@@ -20,6 +20,7 @@ from artificer.storage.notes import (
     signals_of,
     versions_of,
 )
+from artificer.storage.postgres.arrivals import announce
 from artificer.storage.postgres.chaining import extend, waiting
 from artificer.storage.postgres.connection import FAULTS, designed, is_lost
 from artificer.storage.postgres.locks import Lock, hold
@@ -52,12 +53,14 @@ _XID: LiteralString = " SELECT pg_current_xact_id()::text FROM moved"
 class PostgresTransaction:
     """The writes that a unit of work may make, between BEGIN and COMMIT.
 
-    ``xid`` is the transaction's number, once a write has told it.
+    ``xid`` is the transaction's number, once a write has told it. ``has_arrivals``: it brings
+    a new run or a signal.
     """
 
     def __init__(self, db: Connection, schema: str) -> None:
         self.db = db
         self.xid: str | None = None
+        self.has_arrivals = False
         self._schema = schema
         self._held: set[Lock] = set()
 
@@ -125,6 +128,7 @@ class PostgresTransaction:
         if moved is None:
             raise self._fenced(run, epoch, head)
         (self.xid,) = moved
+        self.has_arrivals |= head.seq == 0
 
     def begin_notes(self) -> None:
         """Let nobody else write notes until the transaction ends: before they are looked at."""
@@ -155,6 +159,7 @@ class PostgresTransaction:
             "INSERT INTO signals SELECT coalesce(max(position), 0) + 1, %s, %s, %s FROM signals",
             (run, n, body),
         )
+        self.has_arrivals = True
         return n
 
     def add_version(self, name: str, number: int, digest: str, run: str) -> bool:
@@ -262,6 +267,8 @@ def commit(
         if xid is not None and db.broken and isinstance(error, psycopg.Error):
             raise Unknown(xid, outcomes) from error
         return _failed(db, error, works)
+    if transaction.has_arrivals:
+        announce(db, schema)
     return outcomes
 
 
