@@ -64,7 +64,7 @@ class ProviderConfig(CheckedValue):
 class TelemetryConfig(CheckedValue):
     """``[telemetry]``: spans and metrics for OpenTelemetry.
 
-    ``enabled`` is None for: where the program has loaded OpenTelemetry already. ``content`` is
+    ``enabled`` is None for: where the program has set up OpenTelemetry already. ``content`` is
     None for what ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` says, else no.
     """
 

@@ -381,6 +381,12 @@ class TestSettings:
         after = "assert not [m for m in sys.modules if m.startswith('opentelemetry')]"
         self.python(tmp_path, WANTED.format(before="", after=after))
 
+    def test_a_program_whose_libraries_load_it_exports_nothing(self, tmp_path: Path) -> None:
+        """Other libraries load the API; without a provider spans would be made for nobody."""
+        before = "from opentelemetry import trace"
+        after = "assert 'artificer.telemetry.spans' not in sys.modules"
+        self.python(tmp_path, WANTED.format(before=before, after=after))
+
     def test_a_program_that_uses_it_is_told_without_a_setting(self, tmp_path: Path) -> None:
         code = WANTED.format(before=CONSOLE, after="")
         told = self.python(tmp_path, code)

@@ -16,13 +16,13 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 def with_telemetry(observer: Observer, *, enabled: bool | None, content: bool | None) -> Observer:
     """Return the observer, combined with an OpenTelemetry exporter if that is enabled.
 
-    Without a setting (None), it is enabled if the program has loaded OpenTelemetry already:
-    directly, or through ``opentelemetry-instrument``.
+    Without a setting (None), it is enabled if the program has set up OpenTelemetry: directly, or
+    through ``opentelemetry-instrument``. Other libraries load its API and export nothing.
 
     Raises:
         MissingExtraError: it is enabled, but not installed.
     """
-    if not _is_on(enabled):
+    if not (_is_on(enabled) and (enabled or _is_set_up())):
         return observer
     try:
         from artificer.telemetry.spans import Telemetry
@@ -52,3 +52,12 @@ def submission_span(run: str, *, enabled: bool | None) -> AbstractContextManager
 
 def _is_on(enabled: bool | None) -> bool:
     return "opentelemetry.trace" in sys.modules if enabled is None else enabled
+
+
+def _is_set_up() -> bool:
+    """Whether spans or metrics go anywhere: the providers of the API itself drop them."""
+    from opentelemetry import metrics, trace
+
+    providers = (trace.get_tracer_provider(), metrics.get_meter_provider())
+    own = (trace.__name__, metrics.__name__)
+    return not all(type(provider).__module__.startswith(own) for provider in providers)
