@@ -14,7 +14,8 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from artificer.providers.failures import classify, error_in, failure, keyless, keyless_failure
 from artificer.values.model import Delta, FailureCode, ModelFailure, ModelReply, RetryDelta
@@ -88,6 +89,48 @@ class Broken(Exception):
         self.outcome = outcome
         self.retry_after = retry_after
         self.unanswered = unanswered
+
+
+class EventGap:
+    """A limit of the time between two events, whose end is a TimeoutError.
+
+    One timer serves all events: setting one for each takes longer than reading the event.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limit = asyncio.timeout(None)
+        self._seconds = seconds
+
+    async def __aenter__(self) -> Self:
+        await self._limit.__aenter__()
+        self._began = self._loop.time()
+        self._timer = self._loop.call_later(self._seconds, self._look)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        await self._limit.__aexit__(kind, error, trace)
+
+    def end(self, seconds: float) -> None:
+        """Note an event. The next gap may last so many seconds."""
+        self._began = self._loop.time()
+        if seconds != self._seconds:
+            self._seconds = seconds
+            self._timer.cancel()
+            self._look()
+
+    def _look(self) -> None:
+        until = self._began + self._seconds
+        if self._loop.time() < until:
+            self._timer = self._loop.call_at(until, self._look)
+        else:
+            self._limit.reschedule(until)
 
 
 async def generate_with_attempts(
@@ -180,16 +223,11 @@ async def _events(
     try:
         async with asyncio.timeout(limits.idle):
             opened = await open_stream()
-        async with opened as stream:
-            events = aiter(stream)
-            while True:
-                async with asyncio.timeout(limits.drain if assembler.complete else limits.idle):
-                    try:
-                        event = await anext(events)
-                    except StopAsyncIteration:
-                        return
+        async with opened as stream, EventGap(limits.idle) as gap:
+            async for event in stream:
                 started = True
                 yield event
+                gap.end(limits.drain if assembler.complete else limits.idle)
     except Exception as error:
         if not assembler.complete:
             raise broken_by(error, started=started, secret=secret) from error

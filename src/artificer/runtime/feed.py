@@ -73,6 +73,9 @@ class Subscription:
 
     async def changed(self, seconds: float | None = None) -> None:
         """Wait until there is something new, or ``seconds`` are over."""
+        if seconds is None:
+            await self._changed.wait()
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()

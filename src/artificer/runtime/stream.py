@@ -160,6 +160,7 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
     _reader: EventReader
     _work: Callable[[], Awaitable[R]]
     _task: asyncio.Task[R] | None = None
+    _is_over: bool = False
 
     def __post_init__(self) -> None:
         """Prepare the one iterator that all readers of this stream share."""
@@ -199,17 +200,17 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
         try:
             return await self._work()
         finally:
+            self._is_over = True
             self._reader.wake()
 
     async def _read(self) -> AsyncIterator[RunEvent]:
         task = self._task
         if task is None:
             raise RuntimeError("Use `async with` around the stream.")
-        while not task.done():
+        while not (self._is_over or task.done()):
             await self._reader.changed()
             async for event in self._reader.happened():
                 yield event
-            await asyncio.sleep(0)  # the task ends right after it has woken the reader
         run = await task
         async for event in self._reader.happened():
             yield event
