@@ -85,6 +85,22 @@ class TestSubmitting:
         with pytest.raises(OperatorError, match="already exists"):
             await world.submit("Hi", chat(), run_id="r1")
 
+    async def test_the_id_of_a_run_that_is_executed_is_taken(self) -> None:
+        """The attempt takes nothing away from the owner, who goes on."""
+        world = world_of(reply(call("again")), "done")
+        refused = list[OperatorError]()
+
+        @tool(effect="pure")
+        async def again() -> str:
+            """Submit the run that calls this."""
+            with pytest.raises(OperatorError, match="already exists") as found:
+                await world.submit("Hi", chat(), run_id="r1")
+            refused.append(found.value)
+            return "refused"
+
+        ended = await world.run("Hi", chat(tools=[again]), run_id="r1")
+        assert (ended.status, ended.text, len(refused)) == ("completed", "done", 1)
+
     @pytest.mark.parametrize(
         "options",
         [{"priority": 0}, {"priority": 6}, {"tenant": "a b"}, {"lane": "x" * 65}, {"name": "os"}],

@@ -229,9 +229,11 @@ class RunState(Value):
     @property
     def only_waits(self) -> bool:
         """Whether nothing is under way but questions about calls, and calls whose runs are idle."""
-        waiting = {wait.intent for wait in self.waits}
-        under_way = {p.type for p in self.pending if p.n not in waiting}
-        return under_way == {"AskApproval"} or (bool(waiting) and not under_way)
+        idle = [wait.intent for wait in self.waits]
+        for pending in self.pending:
+            if pending.type != "AskApproval" and pending.n not in idle:
+                return False
+        return bool(self.pending or idle)
 
     def _standing_of(self, build: BuildState) -> str:
         questions = [job for job in build.open if isinstance(job, AskDecision | AskConsent)]

@@ -198,9 +198,15 @@ class Engine(Struct):
             self._loops[run].cancel(reason)
 
     async def _new_ledger(self, run: str) -> Ledger:
-        if await self.journal.read(run, limit=1):  # acquiring it would fence its owner
-            raise OperatorError(f"Run {run!r} already exists.", hint="Choose another id.")
-        return await self._ledger(run, None)
+        """Acquire a run that has no record yet. The attempt changes nothing for one that has."""
+        try:
+            return await self._ledger(run, None)
+        except (Fenced, OwnedError) as error:
+            if not await self.journal.read(run, limit=1):
+                raise
+            raise OperatorError(
+                f"Run {run!r} already exists.", hint="Choose another id."
+            ) from error
 
     async def _ledger(self, run: str, before: Loaded | None) -> Ledger:
         """Acquire a run, as it was read; ``before`` is None for a new one."""

@@ -26,6 +26,7 @@ from artificer.runtime.run_list import RunLister
 from artificer.runtime.stream import EventReader
 from artificer.system import SystemClock
 from artificer.values.arguments import new_run_id
+from artificer.values.base import Digest
 from artificer.wiring.limits import request_limits
 from artificer.wiring.providers import ProviderPool, by_name
 from artificer.wiring.secrets import redactor_of, redactor_of_everything
@@ -130,6 +131,11 @@ class WorldResources:
             MissingExtraError: it is not installed, and ``policy`` needs it.
         """
         return self._policy_engine or consult_here(policy)
+
+    @cached_property
+    def config_digest(self) -> Digest:
+        """The digest of the settings."""
+        return self.config.digest
 
     @cached_property
     def budgets(self) -> Budgets:

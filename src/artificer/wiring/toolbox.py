@@ -169,7 +169,7 @@ def _context(
         reader=JournalReader(storage.journal, storage.blobs),
         now=world.clock.now,
         servers=servers,
-        config_digest=config.digest,
+        config_digest=world.config_digest,
         evidence=storage.evidence,
         folder=Path(capabilities.host.folder) if capabilities.host else None,
         grants=grants_of(config),
