@@ -13,6 +13,7 @@
     │   ├── GitError               git failed at something a build needs
     │   ├── BudgetError            a budget does not hold what is to be reserved from it
     │   ├── Fenced                 another process took this run over
+    │   ├── ExistsError            there is a run of that id already
     │   ├── OwnedError             a living process owns this run
     │   ├── ConflictError          somebody else changed it meanwhile; nothing was written
     │   ├── TamperedError          stored bytes are not what was written
@@ -140,6 +141,12 @@ class Fenced(OperatorError):
     """Another process took this run over or appended to it; this process may write nothing."""
 
     code = "fenced"
+
+
+class ExistsError(OperatorError):
+    """There is a run of that id already; nothing was written."""
+
+    code = "exists"
 
 
 class OwnedError(OperatorError):

@@ -202,8 +202,8 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
 
         Workers have the agent of a program under its ``name``, as ``module:name``. ``priority``
         goes from 1, the first, to 5; runs of the same priority take turns by ``tenant``, and a
-        ``lane`` is a group of runs with a limit of its own. Raises what :meth:`run` raises, and
-        InvalidValueError for one of these.
+        ``lane`` is a group of runs with a limit of its own. Raises what :meth:`run` raises,
+        ExistsError where there is a run of that id, and InvalidValueError for one of these.
         """
         wanted = Submission(agent=name, priority=priority, tenant=tenant, lane=lane)
         agent = defined(agent)

@@ -16,7 +16,7 @@ from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.segments import Segments
 from artificer.dispatch.sweeper import Sweeper, SweepTimes
 from artificer.dispatch.worker import Worker, WorkerOptions
-from artificer.errors import InvalidValueError, OperatorError
+from artificer.errors import ExistsError, InvalidValueError
 from artificer.ports import CANCEL, AwaitsRuns, DispatchedRun, Parked, RunOver
 from artificer.providers.scripted import ScriptedAnswer
 from artificer.testing import ScriptedProvider, call, reply
@@ -82,8 +82,9 @@ class TestSubmitting:
     async def test_an_id_is_taken_once(self) -> None:
         world = world_of()
         assert await world.submit("Hi", chat(), run_id="r1") == "r1"
-        with pytest.raises(OperatorError, match="already exists"):
+        with pytest.raises(ExistsError, match="already exists") as refused:
             await world.submit("Hi", chat(), run_id="r1")
+        assert refused.value.code == "exists"
 
     async def test_the_id_of_a_run_that_is_executed_is_taken(self) -> None:
         """The attempt takes nothing away from the owner, who goes on."""

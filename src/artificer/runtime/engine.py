@@ -17,6 +17,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import (
     ArtificerError,
+    ExistsError,
     Fenced,
     InvariantError,
     OperatorError,
@@ -60,7 +61,7 @@ class Engine(Struct):
         ``blobs`` are the bytes of the prompt's attachments.
 
         Raises:
-            OperatorError: there is a run of that id.
+            ExistsError: there is a run of that id.
         """
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
         ledger = await self._new_ledger(run)
@@ -71,7 +72,8 @@ class Engine(Struct):
         """Start a run with the facts of another one, and execute it from there.
 
         Raises:
-            OperatorError: there is a run of that id, or the facts do not fit together any more.
+            ExistsError: there is a run of that id.
+            OperatorError: the facts do not fit together any more.
         """
         ledger = await self._new_ledger(run)
         return await self._run_until_idle(ledger, self._import_facts(ledger, facts, forked))
@@ -204,9 +206,7 @@ class Engine(Struct):
         except (Fenced, OwnedError) as error:
             if not await self.journal.read(run, limit=1):
                 raise
-            raise OperatorError(
-                f"Run {run!r} already exists.", hint="Choose another id."
-            ) from error
+            raise ExistsError(f"Run {run!r} already exists.", hint="Choose another id.") from error
 
     async def _ledger(self, run: str, before: Loaded | None) -> Ledger:
         """Acquire a run, as it was read; ``before`` is None for a new one."""

@@ -37,7 +37,7 @@ class Assembly(Struct, frozen=True):
         return state
 
     async def submit(self, run: str, submission: Submission) -> None:
-        """Record its beginning; workers execute it. Raises OperatorError where it is there."""
+        """Record its beginning; workers execute it. Raises ExistsError where it is there."""
         spec = self.spec.replace(submission=submission)
         async with self.engine.writing(run, None) as ledger:
             at = self.engine.performer.clock.now()

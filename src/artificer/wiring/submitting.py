@@ -25,7 +25,7 @@ async def submit(
 ) -> str:
     """Record the beginning of a run and return its id. Raises what `assemble` does, and:
 
-    OperatorError: there is a run of that id.
+    ExistsError: there is a run of that id.
     """
     run_id = run_id or world.clock.new_run_id()
     agent, deps = await prepared(agent, run_id, None)

@@ -261,7 +261,7 @@ _KINDS: dict[str, type[err.ArtificerError]] = {
     for kind in (
         *(err.AuthorError, err.OperatorError, err.ConfigError, err.NotFoundError, err.BudgetError),
         *(err.Fenced, err.OwnedError, err.ConflictError, err.TamperedError, err.AccessError),
-        *(err.ForbiddenError, err.CanonicalError, err.BugError),
+        *(err.ExistsError, err.ForbiddenError, err.CanonicalError, err.BugError),
     )
 }
 """The errors that an answer may bring, by their codes."""
