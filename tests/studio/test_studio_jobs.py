@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import urllib.error
@@ -21,6 +22,9 @@ from artificer.errors import OwnedError
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.studio.api.declared import ApiEndpoint
 from artificer.studio.api.endpoints import ENDPOINTS
+from artificer.studio.jobs.job_file import JobFile
+from artificer.studio.jobs.queue import JobQueue
+from artificer.studio.jobs.rows import JobPlace, next_page
 from artificer.studio.words import clock
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import ModelFailure
@@ -265,6 +269,43 @@ class TestPage:
                 assert "No job is like this." in (await client.get("/jobs?state=dead")).text
                 unknown = await client.post("/jobs/nobody", data={"form_key": key[1]})
                 assert unknown.status_code == 404
+
+
+@pytest.mark.req("studio-jobs")
+class TestPlaces:
+    def test_jobs_of_one_moment_are_listed_once_each_over_all_pages(self) -> None:
+        queue = JobQueue(JobFile(None), lambda: 7)
+        runs = ["a:b", "x y", "é", "7", *(f"r{n}" for n in range(6))]
+        for run in runs:
+            queue.submit(run)
+        seen, place = list[str](), None
+        while True:
+            rows = queue.page(None, place, 3)
+            seen += [row.run for row in rows]
+            if (more := next_page(rows, 3)) is None:
+                break
+            place = JobPlace.of(more)
+            assert place is not None
+        assert sorted(seen) == sorted(runs) and seen == sorted(runs)
+        assert queue.page(None, JobPlace.of("7"), 3) == []
+        assert len(queue.page(None, JobPlace.of("8"), 20)) == len(runs)
+
+    @pytest.mark.parametrize("text", ["", ":a", "x", "-1", "1" * 17, "²", "1\n"])
+    def test_what_is_no_place_is_none(self, text: str) -> None:
+        assert JobPlace.of(text) is None
+
+    async def test_the_page_and_programs_turn_pages(self) -> None:
+        async with World.in_memory() as world, serving(world) as studio:
+            for n in range(51):
+                studio.jobs.queue.submit(f"{n:02d}&a")
+            async with http_client(studio.url) as client:
+                await client.get("/", params={"key": studio.key})
+                first = (await client.get("/jobs")).text
+                older = re.search(r'href="([^"]+)" rel="next"', first)
+                assert older is not None
+                second = (await client.get(html.unescape(older[1]))).text
+                assert (first + second).count('<th scope="row">') == 51
+                assert 'rel="next"' not in second
 
 
 def requests_of_workers() -> list[ApiEndpoint]:

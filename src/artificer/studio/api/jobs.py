@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName
-from artificer.studio.jobs.rows import JobRow, JobState
+from artificer.studio.jobs.rows import JobPlace, JobRow, JobState, next_page
 from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 
 MAX_WAIT = 30
@@ -20,6 +20,8 @@ MAX_WAIT = 30
 WholeNumber = Annotated[int, Meta(ge=0, le=2**53)]
 
 RequestName = Annotated[str, Meta(max_length=64)]
+
+PlaceText = Annotated[str, Meta(pattern=r"^[0-9]{1,16}(:|$)", max_length=220)]
 
 RunNames = Annotated[tuple[ShortName, ...], Meta(max_length=1_000)]
 
@@ -36,10 +38,13 @@ class JobBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Up to ``limit`` jobs in a state, or in any, submitted before a time in milliseconds."""
+    """Up to ``limit`` jobs in a state, or in any, newest first, from a place on.
+
+    It is the ``next`` of the page before, or a time in milliseconds: then those before it.
+    """
 
     state: JobState | None = None
-    before: WholeNumber | None = None
+    before: PlaceText | None = None
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
@@ -105,7 +110,7 @@ class JobPage(Struct, frozen=True):
     """A page of jobs, newest first. ``next`` is the ``before`` of the next page, or null."""
 
     jobs: tuple[JobAnswer, ...]
-    next: int | None
+    next: str | None
 
 
 class LeaseAnswer(Struct, frozen=True):
@@ -123,9 +128,9 @@ async def submit_job(request: ApiRequest) -> JobAnswer:
 async def list_jobs(request: ApiRequest) -> JobPage:
     """List the jobs of a state, or all, newest first; `dead` ones are the dead letters."""
     query: JobsQuery = request.query
-    found = request.context.jobs.queue.page(query.state, query.before, query.limit)
-    more = found[-1].submitted if len(found) == query.limit else None
-    return JobPage(tuple(answer(row) for row in found), more)
+    before = JobPlace.of(query.before) if query.before is not None else None
+    found = request.context.jobs.queue.page(query.state, before, query.limit)
+    return JobPage(tuple(answer(row) for row in found), next_page(found, query.limit))
 
 
 async def show_job(request: ApiRequest) -> JobAnswer:

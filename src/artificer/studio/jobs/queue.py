@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from artificer.errors import Fenced, NotFoundError, OperatorError
 from artificer.ownership.job_leases import PREFIX
 from artificer.studio.jobs.job_file import JobFile
-from artificer.studio.jobs.rows import COLUMNS, JobRow
+from artificer.studio.jobs.rows import COLUMNS, JobPlace, JobRow
 
 MAX_JOBS = 100_000
 """Limit on the jobs that are not over."""
@@ -172,15 +172,18 @@ class JobQueue:
         values = holder, self._now()
         return self._select("state = 'leased' AND holder = ? AND expires > ?", values)
 
-    def page(self, state: str | None, before: int | None, limit: int) -> list[JobRow]:
-        """Return the jobs of a state, or all, newest first, of those submitted before a time."""
+    def page(self, state: str | None, before: JobPlace | None, limit: int) -> list[JobRow]:
+        """Return the jobs of a state, or all, newest first, from a place on."""
         if self._file.is_new:
             return []
         with self._file.changing() as db:
             self._lapse(db, self._now())
-        condition, values = "(? IS NULL OR state = ?) AND (? IS NULL OR submitted < ?)", [state] * 2
-        order = f"{condition} ORDER BY submitted DESC, run LIMIT {limit:d}"
-        return self._select(order, (*values, before, before))
+        condition = "(? IS NULL OR state = ?)"
+        values: list[object] = [state, state]
+        if before is not None:  # of those of the same moment, the ones that follow
+            condition += " AND (submitted < ? OR submitted = ? AND run > ?)"
+            values += [before.submitted, before.submitted, before.run]
+        return self._select(f"{condition} ORDER BY submitted DESC, run LIMIT {limit:d}", values)
 
     def get(self, run: str) -> JobRow:
         """Return a job. Raises NotFoundError."""
@@ -215,7 +218,7 @@ class JobQueue:
         marks = ", ".join("?" * len(values))
         db.execute(f"INSERT OR REPLACE INTO jobs ({COLUMNS}) VALUES ({marks})", values)
 
-    def _select(self, condition: str, values: tuple[object, ...]) -> list[JobRow]:
+    def _select(self, condition: str, values: Sequence[object]) -> list[JobRow]:
         if self._file.is_new:
             return []
         with self._file.changing() as db:

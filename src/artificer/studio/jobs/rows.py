@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+
+MAX_DIGITS = 16
+"""Digits of a time in milliseconds."""
 
 JobState = Literal["queued", "leased", "parked", "done", "dead"]
 """A job waits for a worker, has one, waits for a signal or a time, is over, or failed too often."""
@@ -36,6 +40,30 @@ class JobRow(Struct, frozen=True):
     expires: int = 0
     ended: str = ""
     error: str = ""
+
+
+class JobPlace(Struct, frozen=True):
+    """A place in the list of jobs, newest first: after a job, or before a time."""
+
+    submitted: int
+    run: str | None = None
+
+    def __str__(self) -> str:
+        """The place as a text."""
+        return f"{self.submitted}" if self.run is None else f"{self.submitted}:{self.run}"
+
+    @classmethod
+    def of(cls, text: str) -> JobPlace | None:
+        """Read a place; None where a text is none."""
+        submitted, after, run = text.partition(":")
+        if not (submitted.isascii() and submitted.isdecimal() and len(submitted) <= MAX_DIGITS):
+            return None
+        return cls(int(submitted), run if after else None)
+
+
+def next_page(rows: Sequence[JobRow], limit: int) -> str | None:
+    """Return the place where the next page begins, or None where there is none."""
+    return str(JobPlace(rows[-1].submitted, rows[-1].run)) if len(rows) == limit else None
 
 
 COLUMNS = ", ".join(JobRow.__struct_fields__)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from artificer.studio.context import context_of, posted
-from artificer.studio.jobs.rows import JobState
+from artificer.studio.jobs.rows import JobPlace, JobState, next_page
 from artificer.studio.pages import page
 
 SHOWN = 50
@@ -17,17 +17,15 @@ SHOWN = 50
 
 STATES: tuple[str, ...] = get_args(JobState)
 
-MAX_DIGITS = 16
-
 
 async def show(request: Request) -> Response:
     """Show the jobs in a state, or all, those submitted last first."""
     state, text = request.query_params.get("state"), request.query_params.get("before", "")
     state = state if state in STATES else None
-    before = int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
+    before = JobPlace.of(text)
     found = context_of(request).jobs.queue.page(state, before, SHOWN)
-    more = found[-1].submitted if len(found) == SHOWN else None
-    values = {"jobs": found, "states": STATES, "state": state, "before": before, "next": more}
+    values = {"jobs": found, "states": STATES, "state": state, "before": before}
+    values["next"] = next_page(found, SHOWN)
     return page(request, "jobs", values)
 
 
