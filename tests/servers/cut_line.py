@@ -1,4 +1,7 @@
-"""A line to a PostgreSQL server that can be cut before or after a commit."""
+"""A line to a PostgreSQL server that can be cut before or after a commit.
+
+What commits is a COMMIT, or an append that is a transaction by itself.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,21 @@ from urllib.parse import parse_qs, urlsplit
 
 from postgres_server import PostgresServer
 
-COMMIT = b"COMMIT"
+BEGIN, COMMIT, ROLLBACK = b"BEGIN", b"COMMIT", b"ROLLBACK"
+APPEND = b"UPDATE runs SET seq"
 NAME = ".s.PGSQL.5432"
 
 
 class CutLine:
-    """A proxy. The next ``spared_commits`` pass; then ``cut_before_commits`` COMMITs never arrive,
-    and of ``cut_after_commits`` the answers never do."""
+    """A proxy. The next ``spared_commits`` pass; then ``cut_before_commits`` of them never arrive,
+    and of ``cut_after_commits`` the answers never do. Where it ``stays_cut``, nobody gets through
+    after that until it is mended."""
 
     def __init__(self, folder: Path, target: Path) -> None:
         self.spared_commits = 0
         self.cut_before_commits = 0
         self.cut_after_commits = 0
+        self.stays_cut = False
         self._folder, self._target = folder, target
         self._unheard: set[socket.socket] = set()
         self._open: set[socket.socket] = set()
@@ -41,6 +47,10 @@ class CutLine:
         """Let nothing through until :meth:`mend`."""
         self._is_cut.set()
         end(*self._open)
+
+    def wait_until_cut(self) -> None:
+        """Wait until a line that stays cut is."""
+        assert self._is_cut.wait(60)
 
     def mend(self) -> None:
         """Let new connections through again."""
@@ -64,23 +74,34 @@ class CutLine:
                     threading.Thread(target=pump, args=(client, server), daemon=True).start()
 
     def _to_server(self, client: socket.socket, server: socket.socket) -> None:
+        is_open = False
         with suppress(OSError):
             while data := client.recv(65_536):
-                if COMMIT in data and self.spared_commits:
+                commits = COMMIT in data or (APPEND in data and BEGIN not in data and not is_open)
+                is_open = (is_open or BEGIN in data) and COMMIT not in data and ROLLBACK not in data
+                if not commits:
+                    pass
+                elif self.spared_commits:
                     self.spared_commits -= 1
-                elif COMMIT in data and self.cut_before_commits:
+                elif self.cut_before_commits:
                     self.cut_before_commits -= 1
+                    self._ended()
                     break
-                elif COMMIT in data and self.cut_after_commits:
+                elif self.cut_after_commits:
                     self.cut_after_commits -= 1
                     self._unheard.add(client)
                 server.sendall(data)
         end(client, server)
 
+    def _ended(self) -> None:
+        if self.stays_cut:
+            self._is_cut.set()
+
     def _to_client(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):
             while data := server.recv(65_536):
                 if client in self._unheard:
+                    self._ended()
                     break  # the server has answered: it has committed
                 client.sendall(data)
         end(client, server)

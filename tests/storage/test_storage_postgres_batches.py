@@ -14,6 +14,7 @@ from psycopg import Connection
 
 from artificer.errors import Fenced, OperatorError
 from artificer.ports import (
+    NO_SPENDING,
     UNCLAIMED,
     Amount,
     Head,
@@ -22,11 +23,13 @@ from artificer.ports import (
     Spent,
     StoragePlace,
 )
+from artificer.storage.postgres.appends import Append
+from artificer.storage.postgres.committing import UnitOfWork, commit
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.storage import PostgresStorage
-from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork, commit
+from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork
 from artificer.storage.postgres.writer import WritingLine
 from artificer.testing.journal_suite import records_after
 from artificer.values.canon import digest_of
@@ -53,10 +56,8 @@ async def opened(url: str, folder: Path) -> PostgresStorage:
     return storage
 
 
-def appending(run: str, epoch: int = 1, *blobs: bytes) -> PostgresWork:
-    records = records_after(Head(), run, 1)
-    head = Head(seq=1, hash=records[0].hash)
-    return lambda work: work.append(run, epoch, Head(), records, head, blobs) or run
+def appending(run: str, epoch: int = 1, *blobs: bytes) -> UnitOfWork:
+    return Append(run, epoch, Head(), records_after(Head(), run, 1), blobs, NO_SPENDING).unit()
 
 
 def unwritable(work: PostgresTransaction) -> None:
@@ -88,10 +89,10 @@ async def test_a_batch_that_is_split_while_the_connection_is_lost_is_done_once(
     writing = WritingLine(Database.parse(line.url(url), "power", read_only=False))
     # Alone, `a` is committed. Then the answer to the commit of `c` is lost.
     line.spared_commits, line.cut_before_commits, line.cut_after_commits = 1, cut_before, 1
-    works = [appending("a"), appending("c"), bad, appending("b"), appending("d")]
-    a, c, failed, fenced, d = writing.commit(works)
+    units = [appending("a"), appending("c"), UnitOfWork(bad), appending("b"), appending("d")]
+    a, c, failed, fenced, d = writing.commit(units)
     assert (line.cut_before_commits, line.cut_after_commits) == (0, 0)
-    assert (a, c, d) == ("a", "c", "d")
+    assert [head.seq for head in (a, c, d)] == [1, 1, 1]
     assert isinstance(failed, Exception) and not isinstance(failed, Fenced)
     assert isinstance(fenced, Fenced)
     heads = {head.run: head.head.seq for head in await storage.journal.runs()}
@@ -112,9 +113,9 @@ async def test_a_commit_that_nobody_can_ask_about_is_not_said_to_have_failed(
     def last(work: PostgresTransaction) -> object:
         line.cut_after_commits = 1
         line.close()  # what is open stays open until then
-        return appending("a")(work)
+        return appending("a").write(work)
 
-    (outcome,) = writing.commit([last])
+    (outcome,) = writing.commit([UnitOfWork(last)])
     assert isinstance(outcome, OperatorError) and outcome.hint is not None
     assert "Nobody knows yet" in outcome.hint
     assert len(await storage.journal.read("a")) == 1
@@ -126,30 +127,38 @@ async def test_what_fails_among_statements_that_are_sent_at_once_is_named(
 ) -> None:
     storage = await opened(url, tmp_path)
     writing = WritingLine(Database.parse(url, "power", read_only=False))
-    (outcome,) = writing.commit([unwritable_at_once])
+    (outcome,) = writing.commit([UnitOfWork(unwritable_at_once)])
     assert "division by zero" in str(outcome)
-    assert writing.commit([lambda work: 1]) == [1]
+    assert writing.commit([UnitOfWork(lambda work: 1)]) == [1]
     writing.close()
     await storage.aclose()
 
 
-async def test_an_append_asks_the_server_once_before_its_commit(url: str, tmp_path: Path) -> None:
+@pytest.mark.req("postgres-doubt")
+@pytest.mark.parametrize(
+    ("spending", "waits"),
+    [(NO_SPENDING, 1), (Spending((Settlement("acme", 0, Amount(1, 2)),)), 2)],
+    ids=["append", "reply"],
+)
+async def test_an_append_waits_for_the_server_once_and_one_that_costs_something_twice(
+    url: str, tmp_path: Path, spending: Spending, waits: int
+) -> None:
     storage = await opened(url, tmp_path)
     await storage.journal.acquire("a")
     first = records_after(Head(), "a", 0)
     begun = await storage.journal.append("a", 1, Head(), first)
-    with Database.parse(url, "power", read_only=False).connect() as db:
+    database = Database.parse(url, "power", read_only=False)
+    records = records_after(begun, "a", *range(5))
+    unit = Append("a", 1, begun, records, (b"one", b"two", b"one"), spending).unit()
+    with database.connect() as db:
         trace = tmp_path / "trace"
         with trace.open("wb") as file:
             db.pgconn.trace(file.fileno())
-            records = records_after(begun, "a", *range(5))
-            head = Head(seq=6, hash=records[-1].hash)
-            schema = Database.parse(url, "power", read_only=False).schema
-            blobs = (b"one", b"two", b"one")
-            commit(db, schema, [lambda work: work.append("a", 1, begun, records, head, blobs)])
+            commit(db, database.schema, [unit])
             db.pgconn.untrace()
-    sent = [line for line in trace.read_text().splitlines() if "\tF\t" in line]
-    assert sum(line.split("\t")[3] in ("Query", "Sync", "Flush") for line in sent) <= 3
+    sent = [line.split("\t")[3] for line in trace.read_text().splitlines() if "\tF\t" in line]
+    asked = " ".join(sent).replace("Sync Flush", "Sync").split()  # these two are sent at once
+    assert sum(kind in ("Query", "Sync", "Flush") for kind in asked) == waits
     assert await storage.journal.read("a") == [*first, *records]
     assert storage.journal.small.find(digest_of(b"two")) == b"two"
     assert await storage.journal.audit() == []
@@ -182,8 +191,9 @@ async def test_runs_that_have_a_blob_in_common_do_not_wait_for_each_other(
         commit(first, database.schema, [appending("a", 1, b"in common")])
         second.execute("SET lock_timeout = '10s'")  # until it is an error
         with first.transaction():
-            appending("b", 1, b"in common")(PostgresTransaction(first, database.schema))
-            assert commit(second, database.schema, [appending("c", 1, b"in common")]) == ["c"]
+            appending("b", 1, b"in common").write(PostgresTransaction(first, database.schema))
+            (head,) = commit(second, database.schema, [appending("c", 1, b"in common")])
+            assert head.seq == 1
     assert storage.journal.small.find(digest_of(b"in common")) == b"in common"
     assert await storage.journal.audit() == []
     await storage.aclose()

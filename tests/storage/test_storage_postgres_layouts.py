@@ -13,6 +13,7 @@ from postgres_server import PostgresServer
 from artificer.errors import ConfigError, OperatorError
 from artificer.ports import UNCLAIMED, Head, LeasedOwner, OwnerHost, StoragePlace
 from artificer.storage.chain import FORMAT, genesis
+from artificer.storage.postgres.committing import UnitOfWork
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
@@ -43,8 +44,8 @@ def url(postgres_server: PostgresServer) -> str:
     head = Head(seq=1, hash=records[0].hash)
     line.commit(
         [
-            lambda work: work.acquire("a", UNCLAIMED),
-            lambda work: work.append("a", 1, Head(), records, head, ()),
+            UnitOfWork(lambda work: work.acquire("a", UNCLAIMED)),
+            UnitOfWork(lambda work: work.append("a", 1, Head(), records, head, ())),
         ]
     )
     line.close()

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.exceptions import AlreadyExistsError, BaseError, GenericError
 from obstore.store import from_url
 
 from artificer.errors import ConfigError, NotFoundError, OperatorError, TamperedError
@@ -71,6 +71,7 @@ class ObjectStore:
         self._url = url
         self._read_only = read_only
         self._lock = lock
+        self._patience_s = patience_s
         try:
             self._store = from_url(url, retry_config=_retries(patience_s))
         except (BaseError, ValueError) as error:
@@ -84,19 +85,29 @@ class ObjectStore:
         """
         self._must_write()
         digest = digest_of(data)
+        give_up = time.monotonic() + self._patience_s
         with self._designed_errors():
             try:
                 obstore.put(self._store, _key(digest), data, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 self._renew(digest, data)
+            except GenericError:  # cut off while it was sent: obstore tries only others again
+                if time.monotonic() > give_up:
+                    raise
+                with self._lock(digest):
+                    self._write(digest, data)
         return digest
+
+    def _write(self, digest: str, data: bytes) -> None:
+        """Put an object, also one that is there. The lock of the object is held."""
+        obstore.put(self._store, _key(digest), data, use_multipart=False)
 
     def _renew(self, digest: str, data: bytes) -> None:
         """Make an object one that was put now, unless it was put a moment ago."""
         with self._lock(digest):
             modified = self._modified(digest)
             if modified is None or modified < time.time() - RENEWED_S:
-                obstore.put(self._store, _key(digest), data, use_multipart=False)
+                self._write(digest, data)
 
     def get(self, digest: str) -> bytes:
         """Return the bytes.

@@ -7,13 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from msgspec import Struct
 from psycopg import Connection, errors, sql
-from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from artificer.errors import (
@@ -25,6 +24,8 @@ from artificer.errors import (
     TamperedError,
 )
 from artificer.ports import Durability
+from artificer.storage.postgres.line_limits import limit_other_end, limits
+from artificer.storage.postgres.names import write_any_text
 
 T = TypeVar("T")
 
@@ -85,10 +86,8 @@ class Database(Struct, frozen=True):
 
     def connect(self, answer_seconds: int | None = None) -> Connection:
         """Open a connection of its own; with a limit, each answer has to come within it."""
-        limits: dict[str, Any] = {}
-        if answer_seconds is not None:
-            limits = {"connect_timeout": answer_seconds, "tcp_user_timeout": answer_seconds * 1000}
-        db = psycopg.connect(self.conninfo, autocommit=True, **limits)
+        soon = limits(self.conninfo, answer_seconds)
+        db = psycopg.connect(self.conninfo, autocommit=True, **soon)
         if answer_seconds is not None:
             db.execute(sql.SQL("SET statement_timeout = {}").format(answer_seconds * 1000))
         self.configure(db)
@@ -97,9 +96,8 @@ class Database(Struct, frozen=True):
     def configure(self, db: Connection) -> None:
         """Make a new connection one of this world."""
         db.autocommit = True
-        db.adapters.register_dumper(str, _NameDumper)
-        for loader in (_NameLoader, _NameBinaryLoader):
-            db.adapters.register_loader("text", loader)
+        write_any_text(db)
+        limit_other_end(db)
         db.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
         commits = "on" if self.durability == "power" else "off"
         db.execute(sql.SQL("SET synchronous_commit = {}").format(sql.Literal(commits)))
@@ -135,29 +133,6 @@ def _is_schema(name: str) -> bool:
     return is_text and name != "$user" and not name.startswith("pg_")
 
 
-class _NameDumper(StrDumper):
-    """Texts may hold any character; PostgreSQL's may not hold NUL."""
-
-    def dump(self, obj: str) -> bytes:
-        return super().dump(obj.replace("\\", "\\\\").replace("\0", "\\0"))  # type: ignore[return-value]
-
-
-class _NameLoader(TextLoader):
-    def load(self, data: bytes | bytearray | memoryview) -> str:
-        return _unescaped(str(super().load(data)))
-
-
-class _NameBinaryLoader(TextBinaryLoader):
-    def load(self, data: bytes | bytearray | memoryview) -> str:
-        return _unescaped(str(super().load(data)))
-
-
-def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return "\\".join(part.replace("\\0", "\0") for part in text.split("\\\\"))
-
-
 class Server:
     """The connections of one process that read a world, in threads."""
 
@@ -165,7 +140,7 @@ class Server:
         self.database = database
         self._pool = ConnectionPool(
             database.conninfo,
-            kwargs={"autocommit": True},
+            kwargs={"autocommit": True, **limits(database.conninfo)},
             min_size=1,
             max_size=POOL,
             timeout=PATIENCE_SECONDS,
@@ -222,9 +197,12 @@ class Server:
         await asyncio.to_thread(self._pool.close)
 
 
+_LOST = PoolTimeout | psycopg.InterfaceError | errors.IdleInTransactionSessionTimeout
+
+
 def is_lost(error: BaseException) -> bool:
     """Whether a connection was lost, or could not be made: the same may work on another one."""
-    return isinstance(error, PoolTimeout | psycopg.InterfaceError) or (
+    return isinstance(error, _LOST) or (
         isinstance(error, psycopg.OperationalError)
         and not isinstance(error, errors.LockNotAvailable | errors.DiskFull)
     )
@@ -241,9 +219,9 @@ def designed(error: BaseException) -> ArtificerError:
 
 
 def in_doubt(error: BaseException) -> OperatorError:
-    """Return the error for a lost connection, when nobody could ask whether it had committed."""
+    """Return the error for what failed when nobody could ask whether it had been committed."""
     return OperatorError(
-        f"The database cannot be reached: {_first_line(error)}.",
+        designed(error).message,
         hint="Nobody knows yet whether the last commit was done. The records tell when the server "
         "is back: resume then.",
     )

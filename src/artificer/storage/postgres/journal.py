@@ -18,9 +18,9 @@ from artificer.ports import (
     Spending,
 )
 from artificer.storage.audit import Tip
-from artificer.storage.chain import check_name, verify_link
+from artificer.storage.chain import check_name
 from artificer.storage.notes import RunImported
-from artificer.storage.postgres import budget
+from artificer.storage.postgres.appends import Append
 from artificer.storage.postgres.blobs import CommittedBlobs
 from artificer.storage.postgres.chaining import catch_up, end_of
 from artificer.storage.postgres.checking import audit, rebuild
@@ -32,7 +32,6 @@ from artificer.storage.postgres.reader import (
     read_runs,
     unsigned,
 )
-from artificer.storage.postgres.transaction import PostgresTransaction
 from artificer.storage.postgres.writer import PostgresWriter
 
 
@@ -82,15 +81,7 @@ class PostgresJournal:
             OperatorError: the database could not be written; nothing has changed, and the same
                 append may be tried again.
         """
-
-        def work(transaction: PostgresTransaction) -> Head:
-            new_head = verify_link(run, head, records)
-            changes = budget.changes(transaction, spending)  # whatever refuses comes first
-            transaction.append(run, epoch, head, records, new_head, blobs)
-            budget.write(transaction, changes)
-            return new_head
-
-        return self._writer.perform(work, notes=spending != NO_SPENDING)
+        return self._writer.add(Append(run, epoch, head, records, blobs, spending).unit())
 
     async def check(self, run: str, epoch: int) -> None:
         """Check that nobody has acquired the run since. Raises Fenced."""

@@ -1,13 +1,12 @@
-"""Writing between BEGIN and COMMIT, and the one way to commit."""
+"""A transaction, and what may be written in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, errors
 
 from artificer.errors import ArtificerError
 from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, Record, RunHead
@@ -20,9 +19,7 @@ from artificer.storage.notes import (
     signals_of,
     versions_of,
 )
-from artificer.storage.postgres.arrivals import announce
 from artificer.storage.postgres.chaining import extend, waiting
-from artificer.storage.postgres.connection import FAULTS, designed, is_lost
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.reader import last_note
 from artificer.values.canon import digest_of
@@ -47,19 +44,20 @@ _KEPT: LiteralString = """, kept AS (
   ORDER BY new.digest
   ON CONFLICT (digest) DO UPDATE SET put = NULL WHERE blobs.put IS NOT NULL
 )"""
-_XID: LiteralString = " SELECT pg_current_xact_id()::text FROM moved"
+# Moving nothing is an error, so that nothing else is written either: a text that is no number.
+_OR_FAIL: LiteralString = """
+SELECT CASE count(*) WHEN 1 THEN 1 ELSE ('no run was moved: ' || count(*))::integer END
+FROM moved"""
+
+NOTHING_MOVED = errors.InvalidTextRepresentation
+"""The error of the database for an append that the fence rejects."""
 
 
 class PostgresTransaction:
-    """The writes that a unit of work may make, between BEGIN and COMMIT.
-
-    ``xid`` is the transaction's number, once a write has told it. ``has_arrivals``: it brings
-    a new run or a signal.
-    """
+    """The writes that a unit of work may make. ``has_arrivals``: a new run, or a signal."""
 
     def __init__(self, db: Connection, schema: str) -> None:
         self.db = db
-        self.xid: str | None = None
         self.has_arrivals = False
         self._schema = schema
         self._held: set[Lock] = set()
@@ -106,8 +104,9 @@ class PostgresTransaction:
         """Append records that are known to lead from ``head`` to ``new_head``.
 
         The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
-        the epoch and knows the head, and nothing is written when it does not. All is one
-        statement: while the server is asked and answers, others may wait for this transaction.
+        the epoch and knows the head. When it does not, the database raises NOTHING_MOVED, at the
+        latest when the transaction ends, and nothing in it is written. All is one statement: in a
+        pipeline nobody waits for its answer.
         """
         values: dict[str, Any] = {
             "run": run,
@@ -119,16 +118,25 @@ class PostgresTransaction:
             "hashes": [record.hash for record in records],
             "bodies": [record.body for record in records],
         }
-        query = _MOVED + _XID
+        query = _MOVED + _OR_FAIL
         if blobs:
             kept = {digest_of(blob): blob for blob in blobs}
             values |= {"digests": list(kept), "blobs": list(kept.values())}
-            query = _MOVED + _KEPT + _XID
-        moved = self.db.execute(query, values).fetchone()
-        if moved is None:
-            raise self._fenced(run, epoch, head)
-        (self.xid,) = moved
+            query = _MOVED + _KEPT + _OR_FAIL
+        self.db.execute(query, values)
         self.has_arrivals |= head.seq == 0
+
+    def has(self, run: str, epoch: int, head: Head) -> bool:
+        """Whether the writer with this epoch has appended up to a head, for certain.
+
+        A transaction that is about to do so, or to give the run another epoch, is waited for, and
+        the next one waits for this.
+        """
+        _, found, _, _ = _read_run(self._locked(run))
+        if found != epoch:
+            return False
+        query = "SELECT 1 FROM records WHERE run = %s AND seq = %s AND hash = %s"
+        return self.db.execute(query, (run, head.seq, head.hash)).fetchone() is not None
 
     def begin_notes(self) -> None:
         """Let nobody else write notes until the transaction ends: before they are looked at."""
@@ -176,7 +184,7 @@ class PostgresTransaction:
         """Empty the bodies of a run's first records and signals; their hashes stay."""
         _, found, _, _ = _read_run(self._locked(run))
         if found != epoch:
-            raise self._fenced(run, epoch, Head())
+            raise refusal(self.db, run, epoch, Head())
         self.db.execute("UPDATE records SET body = '' WHERE run = %s AND seq <= %s", (run, upto))
         self.db.execute("UPDATE signals SET body = '' WHERE run = %s", (run,))
 
@@ -201,10 +209,12 @@ class PostgresTransaction:
             hold(self.db, lock, self._schema)
             self._held.add(lock)
 
-    def _fenced(self, run: str, epoch: int, head: Head) -> ArtificerError:
-        row = self.db.execute("SELECT epoch, seq, hash FROM runs WHERE run = %s", (run,)).fetchone()
-        found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
-        return fenced(run, epoch, head, found or None)
+
+def refusal(db: Connection, run: str, epoch: int, head: Head) -> ArtificerError:
+    """Return the error for a writer that the fence has rejected."""
+    row = db.execute("SELECT epoch, seq, hash FROM runs WHERE run = %s", (run,)).fetchone()
+    found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
+    return fenced(run, epoch, head, found or None)
 
 
 def _read_run(row: Any) -> tuple[int, int, Head, str]:
@@ -221,80 +231,3 @@ def _one(cursor: psycopg.Cursor[Any]) -> Any:
 
 
 PostgresWork = Callable[[PostgresTransaction], Any]
-
-
-class Unknown(Exception):
-    """The connection was lost while a transaction was committed: only its number tells."""
-
-    def __init__(self, xid: str, outcomes: list[Any]) -> None:
-        super().__init__(xid)
-        self.xid = xid
-        self.outcomes = outcomes
-
-
-class NotTogether(Exception):
-    """One of several units of work cannot be written: none was, and each is to be done alone."""
-
-
-def commit(
-    db: Connection, schema: str, works: Sequence[PostgresWork], *, notes: bool = False
-) -> list[Any]:
-    """Do units of work in one transaction; return each one's result or error once it is durable.
-
-    An ArtificerError that a unit raises before it writes anything is its own alone. When this
-    raises, nothing was written, unless it raises Unknown. ``notes``: one of them writes notes.
-    These are locked before any row, so that no transaction waits for one that waits for it.
-
-    Raises:
-        Unknown: the connection was lost at the end.
-        NotTogether: one of several units cannot be written, or waited for another process that
-            waited for it.
-        psycopg.Error: the connection was lost before, or so waited the only unit: the same can be
-            tried again.
-    """
-    transaction = PostgresTransaction(db, schema)
-    outcomes: list[Any] = []
-    xid = None
-    try:
-        with db.pipeline():  # who asks waits for the server, whoever only writes does not
-            db.execute("BEGIN")
-            if notes:
-                transaction.begin_notes()
-            outcomes = [_attempt(work, transaction) for work in works]
-            xid = transaction.xid or _assigned(db)
-            db.execute("COMMIT")
-    except BaseException as error:  # half a unit must not be committed with the next
-        if xid is not None and db.broken and isinstance(error, psycopg.Error):
-            raise Unknown(xid, outcomes) from error
-        return _failed(db, error, works)
-    if transaction.has_arrivals:
-        announce(db, schema)
-    return outcomes
-
-
-def _assigned(db: Connection) -> str | None:
-    """The number of the transaction, once it has written something."""
-    (xid,) = _one(db.execute("SELECT pg_current_xact_id_if_assigned()::text"))
-    return None if xid is None else str(xid)
-
-
-def _failed(db: Connection, error: BaseException, works: Sequence[PostgresWork]) -> list[Any]:
-    """Undo all; return the outcome of the only unit of work, or raise what ``commit`` says."""
-    with suppress(psycopg.Error):
-        db.execute("ROLLBACK")
-    if isinstance(error, psycopg.errors.PipelineAborted):  # what came after the one that failed
-        error = error.__context__ or error
-    if is_lost(error) and db.broken:
-        raise error
-    if len(works) > 1:  # it costs the others their shared commit, not their work
-        raise NotTogether from error
-    if not isinstance(error, FAULTS) or isinstance(error, psycopg.errors.DeadlockDetected):
-        raise error
-    return [designed(error)]
-
-
-def _attempt(work: PostgresWork, transaction: PostgresTransaction) -> Any:
-    try:
-        return work(transaction)
-    except ArtificerError as refused:
-        return refused

@@ -13,6 +13,7 @@ from psycopg import Connection
 from artificer.errors import ArtificerError
 from artificer.storage.agreement import agreed_names, agreed_version
 from artificer.storage.notes import range_of, read_note, versions_of
+from artificer.storage.postgres.committing import UnitOfWork
 from artificer.storage.postgres.connection import Database, Server, only_read
 from artificer.storage.postgres.reader import last_note, snapshot
 from artificer.storage.postgres.writer import WritingLine
@@ -56,7 +57,8 @@ class PostgresVersions:
         if self._read_only:
             raise only_read()
         with self._lock:
-            (added,) = self._line.commit([lambda work: work.add_version(name, number, digest, run)])
+            unit = UnitOfWork(lambda work: work.add_version(name, number, digest, run), notes=True)
+            (added,) = self._line.commit([unit])
         if isinstance(added, ArtificerError):
             raise added
         return bool(added)

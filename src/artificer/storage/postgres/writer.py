@@ -1,7 +1,7 @@
 """Writing a world in PostgreSQL, with group commit.
 
 What comes while a transaction is being committed shares the next one. A connection that is lost is
-made again; whether the transaction that was just being committed is there, its number tells.
+made again, and what was just being committed is found out before anything is done twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
@@ -20,6 +19,7 @@ from psycopg import Connection
 
 from artificer.errors import ArtificerError, AuthorError
 from artificer.storage.postgres.chaining import catch_up, end_of, waiting
+from artificer.storage.postgres.committing import NotTogether, UnitOfWork, Unknown, commit
 from artificer.storage.postgres.connection import (
     PATIENCE_SECONDS,
     Database,
@@ -28,13 +28,7 @@ from artificer.storage.postgres.connection import (
     is_lost,
     only_read,
 )
-from artificer.storage.postgres.transaction import (
-    NotTogether,
-    PostgresTransaction,
-    PostgresWork,
-    Unknown,
-    commit,
-)
+from artificer.storage.postgres.transaction import PostgresTransaction
 
 T = TypeVar("T")
 
@@ -49,8 +43,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 
 class _Job(Struct, frozen=True, gc=False):
-    work: PostgresWork
-    notes: bool
+    unit: UnitOfWork
     future: asyncio.Future[Any]
 
 
@@ -72,7 +65,7 @@ class PostgresWriter:
     ) -> asyncio.Future[T]:
         """Perform the work in a transaction; its result is there once that is durable.
 
-        ``notes``: it writes notes, see `commit`.
+        ``notes``: it writes notes, see `UnitOfWork`.
 
         When the waiting task is cancelled the work may be done all the same: the run's head then
         tells. An ArtificerError that the work raises before it writes anything is its own alone.
@@ -81,13 +74,17 @@ class PostgresWriter:
             AuthorError: the storage is closed.
             OperatorError: the database could not be written; the world is as it was.
         """
+        return self.add(UnitOfWork(work, notes=notes))
+
+    def add(self, unit: UnitOfWork) -> asyncio.Future[Any]:
+        """Perform a unit of work. See ``perform``."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
+        future: asyncio.Future[Any] = loop.create_future()
         if self._closed or self._read_only:
             closed = AuthorError("The world's storage is closed.")
             future.set_exception(closed if self._closed else only_read())
             return future
-        self._waiting.append(_Job(work, notes, future))
+        self._waiting.append(_Job(unit, future))
         if self._flushing is None:
             self._flushing = loop.create_task(self._flush())
         return future
@@ -97,10 +94,8 @@ class PostgresWriter:
         loop = asyncio.get_running_loop()
         while self._waiting:
             jobs, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-            works = [job.work for job in jobs]
-            notes = any(job.notes for job in jobs)
-            commit_all = partial(self._line.commit, works, notes=notes)
-            done = loop.run_in_executor(self._thread, commit_all)
+            units = [job.unit for job in jobs]
+            done = loop.run_in_executor(self._thread, self._line.commit, units)
             await asyncio.wait([done])
             bug = done.exception()  # of a unit of work: nobody is to wait for ever
             outcomes = done.result() if bug is None else [bug] * len(jobs)
@@ -162,27 +157,22 @@ class WritingLine:
         self._patience_s = patience_s
         self._db: Connection | None = None
 
-    def commit(self, works: Sequence[PostgresWork], *, notes: bool = False) -> list[Any]:
-        """Do units of work, together if they can be; return each one's result or error.
-
-        ``notes``: one of them writes notes.
-        """
+    def commit(self, units: Sequence[UnitOfWork]) -> list[Any]:
+        """Do units of work, together if they can be; return each one's result or error."""
         patience = _Patience(self._patience_s)
         try:
-            return self._commit(works, patience, notes=notes)
-        except NotTogether:
-            return [self._by_itself(work, patience) for work in works]
+            return self._commit(units, patience)
+        except NotTogether as apart:
+            return [self._by_itself(unit, patience) for unit in apart.units]
 
-    def _by_itself(self, work: PostgresWork, patience: _Patience) -> Any:
+    def _by_itself(self, unit: UnitOfWork, patience: _Patience) -> Any:
         try:
-            (outcome,) = self._commit([work], patience)
+            (outcome,) = self._commit([unit], patience)
         except Exception as bug:  # noqa: BLE001 - of the unit of work: it is that one's outcome
             return bug
         return outcome
 
-    def _commit(
-        self, works: Sequence[PostgresWork], patience: _Patience, *, notes: bool = False
-    ) -> list[Any]:
+    def _commit(self, units: Sequence[UnitOfWork], patience: _Patience) -> list[Any]:
         """Do them in one transaction. Raises NotTogether when that cannot be."""
         pause, doubt = FIRST_PAUSE, None
         while True:
@@ -190,17 +180,19 @@ class WritingLine:
                 db = self._connected()
                 if doubt is None or not _was_committed(db, doubt.xid):
                     doubt = None
-                    outcomes = commit(db, self._database.schema, works, notes=notes)
+                    outcomes = commit(db, self._database.schema, units)
                 else:
                     outcomes = doubt.outcomes
                 patience.renew()
                 return outcomes
             except Unknown as unknown:
-                doubt = unknown
+                doubt = unknown if unknown.xid is not None else None
+                if doubt is None:
+                    units = [unit.doubted() for unit in units]
             except psycopg.Error as error:
                 if not is_lost(error) or patience.is_over:
-                    failure = designed(error) if doubt is None else in_doubt(error)
-                    return [failure] * len(works)
+                    known = doubt is None and not units[0].is_in_doubt
+                    return [designed(error) if known else in_doubt(error)] * len(units)
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -230,7 +222,7 @@ class WritingLine:
         return self._db
 
 
-def _was_committed(db: Connection, xid: str) -> bool:
+def _was_committed(db: Connection, xid: str | None) -> bool:
     """Whether a transaction was committed; one that still runs is waited for."""
     while True:
         row = db.execute("SELECT pg_xact_status(%s::xid8)", (xid,)).fetchone()

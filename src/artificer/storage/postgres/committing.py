@@ -1,0 +1,165 @@
+"""The one way to commit: several units of work in one transaction, and what became of it.
+
+The answer to a commit can be lost with the connection. Two ways find out what it did:
+
+- A unit that can tell by itself, as an append can, is done ``again``: that finds what it wrote, or
+  writes it. Nothing is asked before the commit, so all is sent at once, and waited for once.
+- Other units need the number of the transaction, which is read before: ``pg_xact_status`` tells.
+
+The transaction of a lost connection may still be under way, or not yet have been read by its
+server. The first is waited for, by a lock that it holds or by its number. The second can do
+nothing any more once its append is done again, or its run has another epoch: its fence finds
+another head, and fails it. See docs/decisions/0055-an-append-waits-once.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from msgspec import Struct
+from msgspec.structs import replace
+from psycopg import Connection
+from psycopg.pq import TransactionStatus
+
+from artificer.errors import ArtificerError
+from artificer.storage.postgres.arrivals import announce
+from artificer.storage.postgres.connection import FAULTS, designed, in_doubt, is_lost
+from artificer.storage.postgres.transaction import (
+    NOTHING_MOVED,
+    PostgresTransaction,
+    PostgresWork,
+)
+
+
+class UnitOfWork(Struct, frozen=True, gc=False):
+    """A unit of work.
+
+    ``again`` does what ``write`` does unless it finds it done. ``refusal`` asks why the fence has
+    rejected it. One that ``is_statement`` executes only one, which needs no BEGIN and no COMMIT.
+    One that writes ``notes`` has them locked before any row of its transaction is, so that no
+    transaction waits for one that waits for it.
+    """
+
+    write: PostgresWork
+    again: PostgresWork | None = None
+    refusal: Callable[[Connection], ArtificerError] | None = None
+    is_statement: bool = False
+    notes: bool = False
+    is_in_doubt: bool = False
+    """Whether it may have been committed, or may still be, by a connection that was lost."""
+
+    def doubted(self) -> UnitOfWork:
+        """The same, when nobody knows whether it was done."""
+        assert self.again is not None
+        return replace(self, write=self.again, is_statement=False, is_in_doubt=True)
+
+    def failure(self, db: Connection, error: Exception) -> ArtificerError:
+        """Return its outcome when the database does not write it."""
+        if self.refusal is not None and isinstance(error, NOTHING_MOVED):
+            return self.refusal(db)
+        return in_doubt(error) if self.is_in_doubt else designed(error)
+
+
+class Unknown(Exception):
+    """The connection was lost while a transaction was committed.
+
+    Its number tells what became of it; without one, each unit does.
+    """
+
+    def __init__(self, xid: str | None, outcomes: list[Any]) -> None:
+        super().__init__(xid)
+        self.xid = xid
+        self.outcomes = outcomes
+
+
+class NotTogether(Exception):
+    """One of several units of work cannot be written: none was, and each is to be done alone."""
+
+    def __init__(self, units: Sequence[UnitOfWork]) -> None:
+        super().__init__()
+        self.units = units
+
+
+def commit(db: Connection, schema: str, units: Sequence[UnitOfWork]) -> list[Any]:
+    """Do units of work in one transaction; return each one's result or error once it is durable.
+
+    An ArtificerError that a unit raises before it writes anything is its own alone. When this
+    raises, nothing was written, unless it raises Unknown.
+
+    Raises:
+        Unknown: the connection was lost at the end.
+        NotTogether: one of several units cannot be written, or waited for another process that
+            waited for it.
+        psycopg.Error: the connection was lost before, or so waited the only unit: the same can be
+            tried again.
+    """
+    transaction = PostgresTransaction(db, schema)
+    if len(units) == 1 and units[0].is_statement:
+        return _commit_statement(transaction, units, schema)
+    outcomes: list[Any] = []
+    xid, is_sent = None, False
+    can_tell = all(unit.again is not None for unit in units)
+    try:
+        with db.pipeline():  # who asks waits for the server, whoever only writes does not
+            db.execute("BEGIN")
+            if any(unit.notes for unit in units):
+                transaction.begin_notes()
+            outcomes = [_attempt(unit.write, transaction) for unit in units]
+            xid = None if can_tell else _assigned(db)
+            is_sent = can_tell or xid is not None
+            db.execute("COMMIT")
+    except BaseException as error:  # half a unit must not be committed with the next
+        if is_sent and db.broken and isinstance(error, psycopg.Error):
+            raise Unknown(xid, outcomes) from error
+        return _failed(db, error, units)
+    if transaction.has_arrivals:
+        announce(db, schema)
+    return outcomes
+
+
+def _commit_statement(
+    transaction: PostgresTransaction, units: Sequence[UnitOfWork], schema: str
+) -> list[Any]:
+    """Do the only unit, whose statement is a transaction by itself."""
+    db = transaction.db
+    try:
+        outcomes = [_attempt(units[0].write, transaction)]
+    except psycopg.Error as error:
+        if db.broken:
+            raise Unknown(None, []) from error
+        return _failed(db, error, units)
+    if transaction.has_arrivals:
+        announce(db, schema)
+    return outcomes
+
+
+def _assigned(db: Connection) -> str | None:
+    """The number of the transaction, once it has written something."""
+    row = db.execute("SELECT pg_current_xact_id_if_assigned()::text").fetchone()
+    return None if row is None else row[0]
+
+
+def _failed(db: Connection, error: BaseException, units: Sequence[UnitOfWork]) -> list[Any]:
+    """Undo all; return the outcome of the only unit of work, or raise what ``commit`` says."""
+    if db.info.transaction_status is not TransactionStatus.IDLE:
+        with suppress(psycopg.Error):
+            db.execute("ROLLBACK")
+    if isinstance(error, psycopg.errors.PipelineAborted):  # what came after the one that failed
+        error = error.__context__ or error
+    if is_lost(error) and db.broken:
+        raise error
+    if len(units) > 1:  # it costs the others their shared commit, not their work
+        raise NotTogether(units) from error
+    if not isinstance(error, FAULTS) or isinstance(error, psycopg.errors.DeadlockDetected):
+        raise error
+    return [units[0].failure(db, error)]
+
+
+def _attempt(work: PostgresWork, transaction: PostgresTransaction) -> Any:
+    try:
+        return work(transaction)
+    except ArtificerError as refused:
+        return refused
