@@ -89,12 +89,12 @@ class TestSubmitting:
     async def test_the_id_of_a_run_that_is_executed_is_taken(self) -> None:
         """The attempt takes nothing away from the owner, who goes on."""
         world = world_of(reply(call("again")), "done")
-        refused = list[OperatorError]()
+        refused = list[ExistsError]()
 
         @tool(effect="pure")
         async def again() -> str:
             """Submit the run that calls this."""
-            with pytest.raises(OperatorError, match="already exists") as found:
+            with pytest.raises(ExistsError, match="already exists") as found:
                 await world.submit("Hi", chat(), run_id="r1")
             refused.append(found.value)
             return "refused"
