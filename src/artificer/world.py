@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from msgspec.structs import replace
+
 from artificer.agent_definition import AgentDefinition, defined
 from artificer.argument_places import place_of
 from artificer.builds.brief import Brief
@@ -281,16 +283,9 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         ``build_tokens`` is the new limit of what all runs of a build use together.
         Raises NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
         """
-        agent = defined(agent)
-        spec, ended = await _ended(self._resources, run_id, agent)
-        if ended is not None:
-            return ended
-        wanted = recorded_provider(self._resources, agent, spec)
-        recorded = Recorded(run_id, spec, wanted, build_tokens)
-        attendance = Attendance(approver, decider, observer, await dependencies(agent, deps))
-        async with assemble_recorded(self._resources, agent, recorded, attendance) as engine:
-            state = await engine.resume(run_id, take_over=take_over)
-            return await _made(self._resources, run_id, state, engine.judges.check)
+        attendance = Attendance(approver, decider, observer, deps)
+        own = self._resources
+        return await _resumed(own, run_id, defined(agent), attendance, take_over, build_tokens)
 
     async def fork(
         self,
@@ -388,6 +383,17 @@ def require_model(world: World, model: str | None = None) -> None:
             provider.require()
 
 
+async def resume_submitted(
+    world: World, run_id: str, agent: AgentDefinition | None, deps: Any, *, submits: bool
+) -> Run:
+    """Continue a run as a worker does. Raises what `World.resume` raises.
+
+    If it ``submits``, the runs of agents that it calls are left to workers too.
+    """
+    attendance = Attendance(deps=deps, submits=submits)
+    return await _resumed(world._resources, run_id, defined(agent), attendance)
+
+
 def storage_of(world: World) -> OpenStorage:
     """Return the open storage of a world."""
     return world._resources.storage
@@ -413,6 +419,26 @@ async def _ended(
     await _tidy(resources, run_id, state)
     reader = output_reader(agent, state.run_spec) if agent.has_output else None
     return state.run_spec, await make_run(storage, run_id, state, reader)
+
+
+async def _resumed(
+    resources: WorldResources,
+    run_id: str,
+    agent: AgentDefinition[OutputT],
+    attendance: Attendance,
+    take_over: bool = False,
+    build_tokens: int | None = None,
+) -> Run[OutputT]:
+    """Continue a run, attended with the dependencies that were passed to it."""
+    spec, ended = await _ended(resources, run_id, agent)
+    if ended is not None:
+        return ended
+    wanted = recorded_provider(resources, agent, spec)
+    recorded = Recorded(run_id, spec, wanted, build_tokens)
+    attendance = replace(attendance, deps=await dependencies(agent, attendance.deps))
+    async with assemble_recorded(resources, agent, recorded, attendance) as engine:
+        state = await engine.resume(run_id, take_over=take_over)
+        return await _made(resources, run_id, state, engine.judges.check)
 
 
 async def _made(

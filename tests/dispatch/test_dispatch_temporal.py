@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from children_suite import ChildrenSuite
 from temporal_server import TemporalServer
 
 from artificer.dispatch.kinds import DispatcherPlace, world_name
@@ -28,6 +29,13 @@ async def opened(server: TemporalServer, **lanes: int) -> TemporalDispatcher:
 
 @pytest.mark.req("dispatch-port", "dispatch-temporal")
 class TestTemporalDispatcher(DispatcherSuite):
+    @pytest_asyncio.fixture
+    async def dispatcher(self, server: TemporalServer) -> AsyncIterator[TemporalDispatcher]:
+        yield await opened(server)
+
+
+@pytest.mark.req("dispatched-children", "dispatch-temporal")
+class TestChildrenOfTemporal(ChildrenSuite):
     @pytest_asyncio.fixture
     async def dispatcher(self, server: TemporalServer) -> AsyncIterator[TemporalDispatcher]:
         yield await opened(server)

@@ -13,6 +13,11 @@ IdleStanding = Literal["waiting", "paused", "stalled", "open"]
 _FIRST: tuple[IdleStanding, ...] = ("waiting", "stalled", "paused")
 
 
+def idle_standing(standing: str) -> IdleStanding:
+    """Return what is recorded of the standing of an idle run."""
+    return next((known for known in _FIRST if known == standing), "open")
+
+
 class CallWait(Value):
     """The call of an intent waits: the ``run`` that it started is idle."""
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
 
 from artificer.agent_definition import AgentDefinition, AgentTool
 from artificer.backends.function.decorator import FunctionTool
+from artificer.core.events import PromptReceived
+from artificer.core.intents import CallTool
+from artificer.core.record import EventLine, Line
 from artificer.core.spec import RunSpec
+from artificer.dispatch.callers import caller_of
 from artificer.errors import ConfigError
+from artificer.ports import Call, Storage
+from artificer.runtime.family import agent_calls
+from artificer.runtime.load import read_chain, read_records
+from artificer.runtime.perform import idempotency_key
+from artificer.wiring.dependencies import dependencies, dependencies_of_child
 
 Agents = Mapping[str, AgentDefinition[Any]]
 """Agents by the names under which people choose them, as ``module:name``."""
@@ -41,6 +52,60 @@ def agent_of(spec: RunSpec, agents: Agents) -> AgentDefinition[Any] | None:
         and (own or agent.has_output)
     ]
     return max(found, key=lambda one: one[0])[1] if found else None
+
+
+class AgentOfRun(NamedTuple):
+    """An agent, or None for a run that needs none; ``passed`` are the dependencies from a call."""
+
+    agent: AgentDefinition[Any] | None
+    passed: Any = None
+
+
+async def agent_of_run(storage: Storage, run: str, spec: RunSpec, agents: Agents) -> AgentOfRun:
+    """Return the agent of a submitted run: a child's is a tool of its caller's agent.
+
+    Dependencies are made again from the topmost caller on, as nothing of them is recorded. Raises
+    what `agent_of` does, and where a caller's agent has the tool no more; what a function of the
+    agents raises that makes dependencies.
+    """
+    caller = caller_of(run, spec)
+    if not caller:
+        return AgentOfRun(agent_of(spec, agents))
+    lines = tuple(read_chain(caller, await read_records(storage.journal, caller), storage.blobs))
+    agent, passed = await agent_of_run(storage, caller, _spec_of(lines), agents)
+    call = agent_calls(caller, lines).get(run)
+    tool = _tool(agent, call.tool) if agent is not None and call is not None else None
+    if agent is None or call is None or tool is None:
+        raise ConfigError(
+            f"The agent whose call began the run {run} has no such agent among its tools here.",
+            hint="Start the worker with the program that submitted the topmost run.",
+        )
+    deps = await dependencies(agent, passed)
+    return AgentOfRun(
+        tool.agent, await dependencies_of_child(tool, _call(caller, call, tool), deps)
+    )
+
+
+def _tool(agent: AgentDefinition[Any], name: str) -> AgentTool | None:
+    tools = (tool for tool in agent.tools if isinstance(tool, AgentTool))
+    return next((tool for tool in tools if tool.definition.name == name), None)
+
+
+def _spec_of(lines: Sequence[Line]) -> RunSpec:
+    first = lines[0]
+    if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):
+        return first.event.spec
+    raise ConfigError("The run's caller does not begin with a prompt.")
+
+
+def _call(run: str, intent: CallTool, tool: AgentTool) -> Call:
+    return Call(
+        run=run,
+        id=intent.call_id,
+        definition=tool.definition,
+        arguments=orjson.loads(intent.arguments),
+        key=idempotency_key(run, intent),
+    )
 
 
 def _functions(agent: AgentDefinition[Any]) -> set[str]:

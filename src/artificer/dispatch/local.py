@@ -56,7 +56,8 @@ class _Dispatched(Struct):
 class LocalDispatcher:
     """Executes runs in this process, within the limits of their ``lanes``.
 
-    With ``assigned``, it executes those that are assigned to it among all workers.
+    With ``assigned``, it executes those that are assigned to it among all workers. ``awaited_s`` is
+    how often it looks at a run that waits for others.
     """
 
     def __init__(
@@ -64,13 +65,16 @@ class LocalDispatcher:
         lanes: Lanes | None = None,
         limit: int = MAX_RUNS,
         assigned: AssignedRuns | None = None,
+        awaited_s: float = AWAITED_S,
     ) -> None:
         self._assigned = assigned
+        self._awaited_s = awaited_s
         self._lanes = lanes or Lanes()
         self._limit = limit
         self._runs: dict[str, _Dispatched] = {}
         self._executing: dict[str, _Dispatched] = {}
         self._turns = Turns()
+        self._cancelled: list[_Dispatched] = []
         self._timers: list[tuple[float, int, str]] = []
         self._numbers = count(1)
         self._tasks: dict[asyncio.Task[SegmentEnd], str] = {}
@@ -93,18 +97,25 @@ class LocalDispatcher:
             found.again = cause
         elif found.standing == "parked":
             self._queue(found, cause)
+        elif found.cause == SUBMITTED:  # it is queued, and another worker may have it since
+            found.cause = cause
 
     async def cancel(self, run: str, reason: str) -> None:
-        """Have a run executed with the cause `CANCEL`, even while it is executed."""
+        """Have a run executed with the cause `CANCEL`, even while it is executed.
+
+        It needs no slot: the runs that a parked one has called may have them all.
+        """
         cause = f"{CANCEL}{reason}"
-        found = self._runs.get(run)
-        if found is None:
+        if run not in self._runs:
             self._submit(DispatchedRun(run, FIRST), cause)
-        elif found.standing == "parked":
-            self._queue(found, cause)
-        else:
+        found = self._runs[run]
+        if found.standing == "executing":
             found.cause = found.again = cause
-            self._changed.set()
+        elif found not in self._cancelled:
+            self._turns.remove(found.wanted)
+            found.standing, found.cause, found.timer = "queued", cause, 0
+            self._cancelled.append(found)
+        self._changed.set()
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
@@ -173,14 +184,19 @@ class LocalDispatcher:
     # --- executing ----------------------------------------------------------------------------
 
     def _begin(self, execute: ExecuteSegment, slots: int) -> None:
-        """Begin to execute runs while there are slots."""
+        """Begin to execute runs while there are slots, and all that are to end."""
+        while self._cancelled:
+            self._begin_one(execute, self._cancelled.pop(0))
         while len(self._executing) < slots:
             wanted = self._turns.next(self._lanes.closed)
             if wanted is None:
                 break
-            found = self._executing[wanted.run] = self._runs[wanted.run]
-            found.standing, found.again = "executing", ""
-            self._execute(execute, found, found.cause, self._ended)
+            self._begin_one(execute, self._runs[wanted.run])
+
+    def _begin_one(self, execute: ExecuteSegment, found: _Dispatched) -> None:
+        self._executing[found.wanted.run] = found
+        found.standing, found.again = "executing", ""
+        self._execute(execute, found, found.cause, self._ended)
 
     def _interrupt(self, execute: ExecuteSegment) -> None:
         """Tell runs that are executed that they are to end: next to what is under way."""
@@ -206,7 +222,7 @@ class LocalDispatcher:
     def _ended(self, task: asyncio.Task[SegmentEnd]) -> None:
         found = self._executing.pop(self._forget(task))
         broken = task.cancelled() or task.exception() is not None
-        end: SegmentEnd = Parked(AWAITED_S) if broken else task.result()
+        end: SegmentEnd = Parked(self._awaited_s) if broken else task.result()
         if found.again:
             self._queue(found, found.again)
             return
@@ -220,7 +236,7 @@ class LocalDispatcher:
             case Parked(seconds):
                 self._park(found, seconds)
             case AwaitsRuns():
-                self._park(found, AWAITED_S)
+                self._park(found, self._awaited_s)
 
 
 async def _drain(tasks: list[asyncio.Task[SegmentEnd]], grace_s: float) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from artificer.core.record import decode
 from artificer.core.signals import Cancel, read_signal
 from artificer.core.state import RunPhase, RunState
-from artificer.dispatch.agents import Agents, agent_of
-from artificer.dispatch.callers import state_of
+from artificer.core.waits import CallWait
+from artificer.dispatch.agents import Agents, agent_of_run
+from artificer.dispatch.awaited import AwaitedRun, awaited, held_back
+from artificer.dispatch.callers import caller_of, ended_with, state_of
 from artificer.dispatch.delays import LOOKED_AT, delay_of
 from artificer.errors import (
     ArtificerError,
@@ -20,9 +22,10 @@ from artificer.errors import (
     places,
 )
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
+from artificer.runtime.signals import has_cancel
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import waited_for
-from artificer.world import World
+from artificer.world import World, resume_submitted
 
 log = logging.getLogger("artificer.dispatch.segments")
 
@@ -33,6 +36,10 @@ REFUSED_S = 60.0
 """Seconds until a run is tried again that cannot be executed here: its agent is missing, or a
 server of tools does not answer."""
 
+CHILDREN_S = 60.0
+"""Seconds until a run is looked at again whose children all wait for a person. The end of one wakes
+it; this is for when that is lost."""
+
 AGAIN_S = 1.0
 """Seconds until a run goes on that got a signal at the moment when it became idle."""
 
@@ -41,12 +48,23 @@ ENDING = ("cancel", "interrupt")
 
 
 class Segments:
-    """Executes the runs of a world. ``execute`` is a `ports.ExecuteSegment`."""
+    """Executes the runs of a world. ``execute`` is a `ports.ExecuteSegment`.
 
-    def __init__(self, world: World, agents: Agents) -> None:
+    With ``wake_caller``, which takes a run that has become idle, the runs of agents that runs call
+    are left to workers, as runs of their own.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        agents: Agents,
+        wake_caller: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
         self._world = world
         self._storage = world.storage
         self._agents = agents
+        self._submits = wake_caller is not None
+        self._wake_caller = wake_caller
 
     async def execute(self, run: str, cause: str) -> SegmentEnd:
         """Execute a run until it is idle. One that waits for something is left as it is."""
@@ -75,15 +93,23 @@ class Segments:
             state = await state_of(self._storage, run)
         except NotFoundError:  # it is pruned
             return RunOver()
+        spec = state.run_spec
         if cause.startswith(CANCEL):
             await self._cancel(run, state, cause.removeprefix(CANCEL))
+        elif why := await ended_with(self._storage, caller_of(run, spec)):
+            await self._cancel(run, state, why)
         found = await self._standing(run, state)
         if found is None:
-            idle = await self._world.resume(run, agent_of(state.run_spec, self._agents))
-            found = await self._standing(run, idle.state)
-        return found or Parked(AGAIN_S)
+            agent, deps = await agent_of_run(self._storage, run, spec, self._agents)
+            idle = await resume_submitted(self._world, run, agent, deps, submits=self._submits)
+            found = await self._standing(run, idle.state, resumed=True) or Parked(AGAIN_S)
+        if self._wake_caller is not None and not isinstance(found, AwaitsRuns):
+            await self._wake_caller(run)
+        return found
 
-    async def _standing(self, run: str, state: RunState) -> SegmentEnd | None:
+    async def _standing(
+        self, run: str, state: RunState, *, resumed: bool = False
+    ) -> SegmentEnd | None:
         """Return what a run in this state waits for; None where it can go on."""
         signals = await self._storage.signals.read(run, state.letters)
         if state.phase is RunPhase.FINISHED:
@@ -92,8 +118,41 @@ class Segments:
             return None if any(_ends(body) for _, body in signals) else Parked()
         if signals:
             return None
-        below = [pair async for pair in waited_for(self._storage, run, state)]
-        if len(below) < len(state.waits):  # one that it waits for is over
+        if not state.waits:
+            return await self._waiting(run, state, ())
+        children = await awaited(self._storage, run, state)
+        if not any(child.is_submitted for child in children):
+            return await self._with_below(run, state, state.waits)
+        return await self._with_children(run, state, children, resumed=resumed)
+
+    async def _with_children(
+        self, run: str, state: RunState, children: Sequence[AwaitedRun], *, resumed: bool
+    ) -> SegmentEnd | None:
+        """Return what a run waits for with children that workers execute.
+
+        It goes on when none of them does by itself any more: each time, it records how they stand.
+        """
+        own = [child for child in children if child.is_submitted and not child.is_over]
+        going = tuple(child.wait.run for child in own if child.goes_on)
+        news = any(child.is_over for child in children) and (not going or held_back(state))
+        if not state.only_waits or news or (going and not self._submits and not resumed):
+            return None
+        if not going and any(child.is_news for child in own):
+            return None
+        parts = [child.wait for child in children if child not in own and not child.is_over]
+        if parts:
+            end = await self._with_below(run, state, tuple(parts))
+            if end is None or (isinstance(end, Parked) and end.seconds is not None):
+                return end
+        return AwaitsRuns(going) if going and self._submits else Parked(CHILDREN_S)
+
+    async def _with_below(
+        self, run: str, state: RunState, waits: tuple[CallWait, ...]
+    ) -> SegmentEnd | None:
+        """Return what a run waits for with the runs that are executed as a part of it."""
+        apart = state.replace(waits=waits)
+        below = [pair async for pair in waited_for(self._storage, run, apart)]
+        if len(below) < len(waits):  # one that it waits for is over
             return None
         for child, found in below:
             if await self._storage.signals.read(child, found.letters):
@@ -112,7 +171,8 @@ class Segments:
         if known:
             return Parked(min(known)) if min(known) > 0 else None
         if state.standing == "open":
-            return AwaitsRuns(tuple(wait.run for wait in state.waits)) if below else None
+            waits = tuple(wait.run for wait in state.waits)
+            return AwaitsRuns(waits) if below and state.only_waits else None
         return Parked()
 
     async def _delay(self, run: str, state: RunState) -> float | None:
@@ -127,8 +187,8 @@ class Segments:
 
     async def _cancel(self, run: str, state: RunState, reason: str) -> None:
         """Post the signal that ends a run, once: whichever process executes it takes it."""
-        waiting = await self._storage.signals.read(run, state.letters)
-        if state.phase is not RunPhase.FINISHED and not any(_cancels(body) for _, body in waiting):
+        ends = await has_cancel(self._storage.signals, run, state)
+        if state.phase is not RunPhase.FINISHED and not ends:
             await self._world.send(run, Cancel(reason=reason[:16_000]))
 
 
@@ -139,7 +199,3 @@ def _type_of(body: bytes) -> str:
 
 def _ends(body: bytes) -> bool:
     return _type_of(body) in ENDING
-
-
-def _cancels(body: bytes) -> bool:
-    return _type_of(body) == "cancel"

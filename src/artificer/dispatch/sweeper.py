@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from artificer.core.submission import Submission
 from artificer.dispatch.assigned import assigned_runs
-from artificer.dispatch.callers import topmost
+from artificer.dispatch.callers import caller_of, ended_with, topmost
 from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import first_spec
-from artificer.runtime.signals import Signalled
+from artificer.runtime.signals import Signalled, has_cancel
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")
@@ -59,19 +59,36 @@ class Backlog(Struct, frozen=True):
     oldest_ms: int | None = None
 
 
+class _Known(Struct, frozen=True):
+    """The submission of a run, and the run that called it: as its first record says."""
+
+    submission: Submission
+    caller: str
+
+
 class Sweeper:
-    """Submits the runs of a world that were submitted to workers, again and again."""
+    """Submits the runs of a world that were submitted to workers, again and again.
+
+    With ``children``, also those that were submitted when a run called their agents: the workers
+    can read the callers' records, which say what their agents are.
+    """
 
     def __init__(
-        self, world: World, dispatcher: Dispatcher, times: SweepTimes | None = None
+        self,
+        world: World,
+        dispatcher: Dispatcher,
+        times: SweepTimes | None = None,
+        *,
+        children: bool = False,
     ) -> None:
+        self._children = children
         self._world = world
         self._storage = world.storage
         self._dispatcher = dispatcher
         self._assigned = assigned_runs(world)
         self._arrivals = storage_of(world).arrivals
         self._times = times or SweepTimes()
-        self._submissions: OrderedDict[str, Submission | None] = OrderedDict()
+        self._known: OrderedDict[str, _Known | None] = OrderedDict()
         self._newest: frozenset[str] | None = None
         self._position: int | None = None
         self.backlog = Backlog()
@@ -145,6 +162,7 @@ class Sweeper:
                 )
                 for run in listed.runs:
                     if await self._submit(run.run):
+                        await self._end_with_caller(run.run)
                         counts[standing] += 1
                         oldest += [run.at] if standing == "open" else []
                 before = listed.next
@@ -153,6 +171,24 @@ class Sweeper:
         self.backlog = Backlog(
             counts.get("open", 0), counts.get("stalled", 0), min(oldest, default=None)
         )
+
+    async def wake_caller(self, run: str) -> None:
+        """Wake the run that called a run's agent, which may go on now, wherever it waits.
+
+        What fails is made up for: whoever has the caller looks at it again by itself.
+        """
+        try:
+            known = await self._about(run)
+            if known is not None and known.caller and await self._submit(known.caller):
+                await self._dispatcher.wake(known.caller, "child")
+        except ArtificerError as error:
+            log.warning("the caller of run %s cannot be woken: %s", run, error.message)
+
+    async def _end_with_caller(self, run: str) -> None:
+        """End a run whose caller was ended by a process that died before it could do this."""
+        known = await self._about(run)
+        if known is not None and (why := await ended_with(self._storage, known.caller)):
+            await self._dispatcher.cancel(run, why)
 
     async def _leads(self) -> bool:
         """Return whether this worker looks at all runs, for the others too. Those find no more."""
@@ -164,43 +200,49 @@ class Sweeper:
     async def _signalled(self, run: str) -> None:
         """Wake a run that got a signal, or the one that it is a part of."""
         try:
-            top, _ = await topmost(self._storage, run)
+            top, state = await topmost(self._storage, run, submitted=self._children)
+            ends = await has_cancel(self._storage.signals, top, state)
         except ArtificerError as error:  # it was pruned, or cannot be read: nobody executes it
             log.warning("run %s has got a signal and cannot be read: %s", run, error.message)
             return
-        if await self._submit(top):
+        if not await self._submit(top):
+            return
+        if ends:
+            await self._dispatcher.cancel(top, "")
+        else:
             await self._dispatcher.wake(top, "signal")
 
     async def _submit(self, run: str) -> bool:
         """Submit a run, if it was submitted to workers; return whether it was."""
-        submission = await self._submission(run)
-        if submission is None:
+        known = await self._about(run)
+        if known is None:
             return False
+        submission = known.submission
         await self._dispatcher.submit(
             DispatchedRun(run, submission.priority, submission.tenant, submission.lane)
         )
         return True
 
-    async def _submission(self, run: str) -> Submission | None:
+    async def _about(self, run: str) -> _Known | None:
         """Return what a run says of its execution; None where it is not to be executed here."""
-        if run in self._submissions:
-            self._submissions.move_to_end(run)
-            return self._submissions[run]
+        if run in self._known:
+            self._known.move_to_end(run)
+            return self._known[run]
         found = await self._read(run)
-        self._submissions[run] = found
-        if len(self._submissions) > REMEMBERED:
-            self._submissions.popitem(last=False)
+        self._known[run] = found
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
         return found
 
-    async def _read(self, run: str) -> Submission | None:
+    async def _read(self, run: str) -> _Known | None:
         journal = self._storage.journal
         try:
             spec = await first_spec(journal, self._storage.blobs, run)
         except ArtificerError:
             return None
-        if spec is None or spec.submission is None or spec.parent:
+        if spec is None or spec.submission is None or (spec.parent and not self._children):
             return None
         if isinstance(journal, Signalled) and await journal.unsigned(run):
             log.info("run %s was imported: a person has to resume it", run)
             return None
-        return spec.submission
+        return _Known(spec.submission, caller_of(run, spec))

@@ -36,6 +36,15 @@ class Turns:
         line = (wanted.priority, wanted.tenant, wanted.lane)
         self._lines.setdefault(line, deque()).appendleft(wanted)
 
+    def remove(self, wanted: DispatchedRun) -> None:
+        """Take a run out of its line, wherever it stands there."""
+        line = (wanted.priority, wanted.tenant, wanted.lane)
+        runs = self._lines.get(line)
+        if runs is not None and wanted in runs:
+            runs.remove(wanted)
+            if not runs:
+                del self._lines[line]
+
     def next(self, full: Collection[str] = ()) -> DispatchedRun | None:
         """Take the run whose turn it is; none of a lane that is ``full``."""
         free = [line for line in self._lines if line[2] not in full]

@@ -58,8 +58,8 @@ class Worker:
     ) -> None:
         self._options = options or WorkerOptions()
         self._dispatcher = dispatcher
-        self._segments = Segments(world, agents)
-        self._sweeper = Sweeper(world, dispatcher, self._options.sweep)
+        self._sweeper = Sweeper(world, dispatcher, self._options.sweep, children=True)
+        self._segments = Segments(world, agents, self._sweeper.wake_caller)
         self._executing: dict[str, float] = {}
         self._ended = Counter[str]()
         self._draining = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
@@ -24,6 +25,10 @@ from artificer.values.model import FailureCode, ModelFailure, ModelReply
 
 EXPIRES_MS = 3_600_000
 """Milliseconds after which a reservation that nobody has settled counts no longer."""
+
+OTHERS_S, OTHERS_MS = 0.5, EXPIRES_MS + 60_000
+"""How often to look, and for how long at most, whether other processes have left enough of the
+account of a tree. What they have reserved and not used is free before that."""
 
 BEGUN: frozenset[FailureCode] = frozenset(
     {"invalid_call", "malformed_response", "out_of_time", "stream_truncated", "timeout"}
@@ -219,9 +224,12 @@ class Budgets(Struct, frozen=True):
         """Reserve what a request may cost in a commit of its own, or return why it is not made.
 
         For a request whose reservation was refused with its intent, or that a crash interrupted.
+        Of a run that workers execute, it waits for what others of its tree have reserved elsewhere.
         """
+        began = time.monotonic()
         while True:
-            charges = self.charges(spec, size, now)
+            waited_ms = int((time.monotonic() - began) * 1000)
+            charges = self.charges(spec, size, now + waited_ms)
             if isinstance(charges, ModelFailure) or self.budget is None:
                 return charges
             ends = [charge.account.under_way.ended() for charge in charges.charges]
@@ -229,20 +237,12 @@ class Budgets(Struct, frozen=True):
                 if wanted := charges.reservations():
                     await self.budget.reserve(wanted)
             except BudgetError as error:
-                for charge, ended in zip(charges.charges, ends, strict=True):
-                    spent = await self.budget.spent(charge.name, now)
-                    why = charge.account.shortage(spent, charge.need)
-                    if why and not _may_wait(charge, ended, spent):
-                        return charge.account.refusal(spent, charge.need, why)
-                    if why:
-                        await ended.wait()
-                        break
-                else:
-                    if all(not ended.is_set() for ended in ends):
-                        busy = _ending(charges, ends)
-                        if busy is None:
-                            return _exhausted(error.message)
-                        await busy.wait()
+                others = spec.submission is not None and waited_ms < OTHERS_MS
+                refusal = await _until_free(
+                    self.budget, charges, ends, error.message, others=others
+                )
+                if refusal is not None:
+                    return refusal
             else:
                 charges.reserved()
                 return charges
@@ -254,6 +254,37 @@ class Budgets(Struct, frozen=True):
 
 
 NO_BUDGETS = Budgets()
+
+
+async def _until_free(
+    budget: Budget, charges: Charges, ends: Sequence[asyncio.Event], refused: str, *, others: bool
+) -> ModelFailure | None:
+    """Wait until the accounts may hold what they have refused, or return why they will not.
+
+    With ``others`` also for requests of other processes, which end, or expire.
+    """
+    for charge, ended in zip(charges.charges, ends, strict=True):
+        account, need = charge.account, charge.need
+        spent = await budget.spent(charge.name, charge.at)
+        why = account.shortage(spent, need)
+        if why and _may_wait(charge, ended, spent):
+            await ended.wait()
+            return None
+        if why and others and account.tree and account.limit.holds(spent.settled + need):
+            await asyncio.sleep(OTHERS_S)
+            return None
+        if why:
+            return account.refusal(spent, need, why)
+    if any(ended.is_set() for ended in ends):
+        return None
+    busy = _ending(charges, ends)
+    if busy is not None:
+        await busy.wait()
+    elif others and any(charge.account.tree for charge in charges.charges):
+        await asyncio.sleep(OTHERS_S)  # another process has just ended what was in the way
+    else:
+        return _exhausted(refused)
+    return None
 
 
 def _ending(charges: Charges, ends: Sequence[asyncio.Event]) -> asyncio.Event | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.intents import CallTool, Intent
-from artificer.ownership.local import FormerOwner
+from artificer.core.spec import RunSpec
 from artificer.ports import Probed
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.perform import Performer, definition_of
@@ -14,12 +15,25 @@ _TAKEN_OVER = "The run was taken over from {}, where the call may still be under
 _NOT_KNOWN = "The run's former owner is not known to be dead: the call may still be under way."
 
 
-def possibly_running(former: FormerOwner, pending: Sequence[Intent]) -> dict[int, str]:
-    """Why calls may be under way at the former owner, by the number of their intents."""
+def possibly_running(ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
+    """Why calls may be under way at the former owner, by the number of their intents.
+
+    The call of an agent by a run that workers execute never is: its run has a journal of its own,
+    which one process continues, and which says what may be under way.
+    """
+    former = ledger.former
     if former.liveness == "gone":
         return {}
     why = _TAKEN_OVER.format(former.who) if former.who else _NOT_KNOWN
-    return {intent.n: why for intent in pending}
+    spec = ledger.state.run_spec
+    return {intent.n: why for intent in pending if not _has_run(spec, intent)}
+
+
+def _has_run(spec: RunSpec, intent: Intent) -> bool:
+    if spec.submission is None or not isinstance(intent, CallTool):
+        return False
+    tool = spec.tools().get(intent.tool)
+    return tool is not None and tool.origin in AGENT_ORIGINS
 
 
 async def ask_world(
@@ -32,7 +46,7 @@ async def ask_world(
     """
     run, former = ledger.run, ledger.former
     unsure = [i for i in pending if isinstance(i, CallTool) and i.effect != "pure"]
-    doubts = possibly_running(former, pending)
+    doubts = possibly_running(ledger, pending)
     fenced = [i for i in unsure if former.liveness == "unknown" and _is_fenced(performer, i)]
     left = await performer.still_running(run, fenced if doubts else unsure)
     probed: dict[int, Probed] = {}

@@ -139,7 +139,7 @@ class Engine(Struct):
         self.performer.settled(ledger.run, [i for i in unsure if i not in again])
         return (*again, *following)
 
-    async def cancel(self, run: str, reason: str) -> RunState:
+    async def cancel(self, run: str, reason: str, *, take_over: bool = True) -> RunState:
         """End a run, whichever process executes it. A finished run is returned unchanged.
 
         A process that executes it is fenced: it can record nothing more, and stops.
@@ -147,16 +147,18 @@ class Engine(Struct):
         Raises:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
+            OwnedError: its owner lives, and it is not to be taken over.
+            Fenced: another process took it up at the same time, and the same.
         """
         before = await self._restore(run)
         if before.state.phase is RunPhase.FINISHED:
             return before.state
-        ledger, before = await self._take_ledger(run, before, take_over=True)
+        ledger, before = await self._take_ledger(run, before, take_over=take_over)
         try:
             if before.state.phase is not RunPhase.FINISHED:
                 now = self.performer.clock.now()
                 # what may have happened is not `cancelled`
-                doubts = possibly_running(ledger.former, before.open)
+                doubts = possibly_running(ledger, before.open)
                 receipts, _ = recover(before.open, now, {}, doubts)
                 await ledger.commit(*receipts, cancelled(now, reason))
         finally:

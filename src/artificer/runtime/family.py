@@ -53,8 +53,13 @@ def called(run: str, lines: Iterable[Line]) -> dict[str, str]:
 
     A crash may have come before one began. What a fork took over from another run started none.
     """
+    return {child: intent.tool for child, intent in agent_calls(run, lines).items()}
+
+
+def agent_calls(run: str, lines: Iterable[Line]) -> dict[str, CallTool]:
+    """Return the calls of agents with the runs that they start, as `called` does."""
     agents: frozenset[str] = frozenset()
-    found: dict[str, str] = {}
+    found: dict[str, CallTool] = {}
     for line in lines:
         if isinstance(line, EventLine):
             if isinstance(line.event, PromptReceived):
@@ -63,8 +68,8 @@ def called(run: str, lines: Iterable[Line]) -> dict[str, str]:
             elif isinstance(line.event, RunForked):
                 found.clear()
         elif isinstance(line.intent, CallTool) and line.intent.tool in agents:
-            tool = line.intent.tool
-            found[child_id(run, tool, idempotency_key(run, line.intent))] = tool
+            key = idempotency_key(run, line.intent)
+            found[child_id(run, line.intent.tool, key)] = line.intent
     return found
 
 

@@ -184,6 +184,20 @@ class DispatcherSuite:
             executed = await script.until("a", "a", "b")
         assert {("a", f"{CANCEL}enough"), ("b", f"{CANCEL}never begun")} <= set(executed)
 
+    async def test_a_cancellation_of_a_parked_run_needs_no_slot(
+        self, dispatcher: Dispatcher
+    ) -> None:
+        """The runs that it has started may have them all, and go on for hours."""
+        script = ScriptedSegments(held=["a.child"], a=[AwaitsRuns(("a.child",))])
+        async with serving(dispatcher, script, slots=1):
+            await dispatcher.submit(DispatchedRun("a"))
+            await script.until("a")
+            await dispatcher.submit(DispatchedRun("a.child"))
+            await script.until("a.child")
+            await dispatcher.cancel("a", "enough")
+            executed = await script.until("a", "a")
+        assert executed[-1] == ("a", f"{CANCEL}enough")
+
     async def test_no_more_runs_are_executed_at_once_than_there_are_slots(
         self, dispatcher: Dispatcher
     ) -> None:

@@ -1,9 +1,14 @@
-"""Agents that are called as tools: each call is a run of its own, a child of the caller's run."""
+"""Agents that are called as tools: each call is a run of its own, a child of the caller's run.
+
+The caller's process executes it, and a call takes as long as its run. Where workers execute the
+caller, the child is submitted to them: the call waits, and is performed again when the child is
+over.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -13,10 +18,11 @@ from artificer.agent_definition import AgentDefinition, AgentTool, ExecutedTool,
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.handover import Handover
 from artificer.contracts.definition import HANDOFF_ORIGIN, ToolDefinition
+from artificer.core.rules import since
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunPhase, RunState
-from artificer.core.waits import IdleStanding
-from artificer.errors import Fenced, OwnedError
+from artificer.core.waits import idle_standing
+from artificer.errors import Fenced, OperatorError, OwnedError
 from artificer.ports import Call, IdleRun, Provider, Receipt
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
@@ -67,24 +73,73 @@ class ChildExecutor(Struct, frozen=True):
         """Start the run of a call, or continue the one that was started before a crash."""
         run = child_id(call.run, call.definition.name, call.key)
         try:
-            begun = await self.world.storage.journal.read(run, limit=1)
-            deps = await dependencies_of_child(self.tool, call, self.attendance.deps)
-            state = await (self._resume(run, deps) if begun else self._start(run, call, deps))
+            state = await self._submitted(run, call) if self.attendance.submits else None
+            if state is None:
+                state = await self._executed(run, call)
         except (OwnedError, Fenced):  # another process executes it, and the call waits for that
             state = await self._state(run)
         await end_children(self.world, run, state)
         return self._receipt(run, state)
 
     async def signalled(self, run: str) -> bool:
-        """Whether the run of a call, or one that it waits for, has got signals."""
+        """Whether the run of a call, or one that it waits for, has got signals.
+
+        Where workers execute it, these take them, and only its end matters.
+        """
+        if self.attendance.submits:
+            state = await self._state(run)
+            if state.run_spec.submission is not None:
+                return state.phase is RunPhase.FINISHED
         return await has_signals(self.world.storage, run)
 
     @property
     def _takes_over(self) -> bool:
         return self.tool.definition.origin == HANDOFF_ORIGIN
 
-    async def _start(self, run: str, call: Call, passed: Any) -> RunState:
-        parent = await self._state(call.run)
+    async def _executed(self, run: str, call: Call) -> RunState:
+        """Execute the run of a call here, until it is idle."""
+        deps = await dependencies_of_child(self.tool, call, self.attendance.deps)
+        if await self._has_begun(run):
+            return await self._resume(run, deps)
+        async with self._assembled(run, call, await self._state(call.run), deps) as made:
+            return await made.start(self.world, run)
+
+    async def _submitted(self, run: str, call: Call) -> RunState | None:
+        """Return how the run of a call stands that workers execute: it is submitted once.
+
+        None for one that began as a part of its caller, or is to be. Nobody cuts the call off, so
+        the run has no more time than the call.
+        """
+        if not await self._has_begun(run):
+            parent = await self._state(call.run)
+            submission = parent.run_spec.submission
+            if submission is None or not since(parent.run_spec, 3):
+                return None
+            deps = await dependencies_of_child(self.tool, call, self.attendance.deps)
+            async with self._assembled(run, call, parent, deps) as made:
+                limits = made.spec.limits
+                wall_ms = min(limits.wall_ms, call.definition.timeout_ms)
+                spec = made.spec.replace(limits=limits.replace(wall_ms=wall_ms))
+                try:
+                    await replace(made, spec=spec).submit(run, submission)
+                except OperatorError:
+                    if not await self._has_begun(run):
+                        raise  # otherwise somebody who had lost the caller was a moment faster
+        state = await self._state(run)
+        if state.run_spec.submission is None:
+            return None
+        if state.run_spec.parent != call.run:
+            raise OperatorError(f"There is a run {run!r} that this call has not begun.")
+        return state
+
+    async def _has_begun(self, run: str) -> bool:
+        return bool(await self.world.storage.journal.read(run, limit=1))
+
+    @asynccontextmanager
+    async def _assembled(
+        self, run: str, call: Call, parent: RunState, passed: Any
+    ) -> AsyncIterator[Assembly]:
+        """Assemble the run of a call, bounded by what its caller has left."""
         prompt = str(call.arguments["prompt"])
         agent, deps = await prepared(self.tool.agent, run, passed)
         attendance = Attendance(self.attendance.approver, deps=deps)
@@ -92,7 +147,7 @@ class ChildExecutor(Struct, frozen=True):
         async with self.assemblers.new(self.world, agent, prompt, attendance, before) as made:
             limits = bounded(made.spec.limits, parent)
             spec = made.spec.replace(parent=call.run, limits=limits, taint=parent.taint)
-            return await replace(made, spec=spec).start(self.world, run)
+            yield replace(made, spec=spec)
 
     async def _resume(self, run: str, passed: Any) -> RunState:
         agent, spec = self.tool.agent, (await self._state(run)).run_spec
@@ -131,15 +186,7 @@ class ChildExecutor(Struct, frozen=True):
 
 
 def _idle(run: str, state: RunState) -> IdleRun:
-    standing = state.standing
-    return IdleRun(run=run, standing=_STANDINGS.get(standing, "open"))
-
-
-_STANDINGS: dict[str, IdleStanding] = {
-    "waiting": "waiting",
-    "paused": "paused",
-    "stalled": "stalled",
-}
+    return IdleRun(run=run, standing=idle_standing(state.standing))
 
 
 class ConversationSoFar(Struct, frozen=True):

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 class Attendance(Struct, frozen=True):
     """Who attends a run from this process: approves calls, decides about plans, observes.
 
-    ``deps`` are what the program passes to the functions of the run.
+    ``deps`` are what the program passes to the functions of the run. If it ``submits``, the runs of
+    agents that a submitted run calls are submitted too, and left to workers.
     """
 
     approver: Approver | None = None
     decider: Decider | None = None
     observer: Observer | None = None
     deps: Any = None
+    submits: bool = False
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""

@@ -7,16 +7,18 @@ from msgspec.structs import replace
 
 from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.events import PromptReceived
+from artificer.core.signals import Cancel
 from artificer.core.spec import RunSpec
-from artificer.core.state import RunState
+from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import Submission
-from artificer.errors import ArtificerError, NotFoundError
+from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError
 from artificer.ports import SpendingLimit
 from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import called
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
+from artificer.runtime.signals import has_cancel
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
@@ -97,10 +99,27 @@ async def end_children(world: WorldResources, run: str, state: RunState) -> None
             continue
         if found.run_spec.parent != run:
             continue
-        ended = await idle_engine(world).cancel(
-            child, f"The run that called it was {state.reason}."
-        )
+        why = caller_ended(state)
+        try:
+            take_over = found.run_spec.submission is None
+            ended = await idle_engine(world).cancel(child, why, take_over=take_over)
+        except (OwnedError, Fenced):  # a worker executes it, and ends it with what is under way
+            await _have_it_end(world, child, found, why)
+            continue
         await end_children(world, child, ended)
+
+
+def caller_ended(caller: RunState) -> str:
+    """Return why a run has no use any more: its caller was ended. Empty where it was not."""
+    ended = caller.phase is RunPhase.FINISHED and caller.reason in ("cancelled", "interrupted")
+    return f"The run that called it was {caller.reason}." if ended else ""
+
+
+async def _have_it_end(world: WorldResources, run: str, state: RunState, why: str) -> None:
+    """Send a run the signal that ends it, once."""
+    signals = world.storage.signals
+    if not await has_cancel(signals, run, state):
+        await signals.post(run, Cancel(reason=why).canonical())
 
 
 def _calls_agents(spec: RunSpec) -> bool:

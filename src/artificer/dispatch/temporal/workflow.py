@@ -18,6 +18,9 @@ WORKFLOW, ACTIVITY = "artificer.run", "artificer.execute"
 CANCEL_QUEUE = ".cancel"
 """The end of the name of the queue of cancellations: they do not wait for a free slot."""
 
+CANCELS_NEED_NO_SLOT = "cancels-need-no-slot"
+"""A change of this module: the cancellation of a parked run waits for no slot either."""
+
 SEGMENTS = 200
 """Segments after which the history begins again."""
 
@@ -76,7 +79,8 @@ class RunWorkflow:
     async def _segment(self, run: str, cause: str, lane: str, beat_s: float) -> dict[str, Any]:
         """Execute a segment; meanwhile cancellations are executed next to it."""
         self._causes.clear()
-        executing = self._execute(run, cause, lane, beat_s, "")
+        ends = cause.startswith("cancel:") and workflow.patched(CANCELS_NEED_NO_SLOT)
+        executing = self._execute(run, cause, lane, beat_s, CANCEL_QUEUE if ends else "")
         while not executing.done():
             try:
                 await workflow.wait_condition(lambda: executing.done() or bool(self._cancels))
