@@ -11,6 +11,7 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import memory_storage, open_storage
@@ -101,5 +102,5 @@ def test_keys_are_hidden_and_short_values_and_user_names_are_not(
     monkeypatch.setenv("MY_KEY", "sk-0123456789")
     own = {"p": ProviderConfig(base_url="http://x", api_key_env="MY_KEY")}
     said = "alexander 1234 correct%20horse sk-0123456789"
-    cleaned = redactor_of(Config(providers=own)).clean(said)
+    cleaned = redactor_of(Config(providers=own), ENVIRONMENT).clean(said)
     assert cleaned == "alexander 1234 [secret ARTIFICER_SECRET_SHOP_PASSWORD] [secret MY_KEY]"

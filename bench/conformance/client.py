@@ -12,9 +12,10 @@ import sys
 import urllib.request
 from urllib.parse import urlsplit
 
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, discover
 from artificer.backends.mcp.oauth import OAuthClient
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.ports import Call
 

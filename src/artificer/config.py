@@ -154,6 +154,9 @@ class WorkerConfig(CheckedValue):
 RequestsName = Annotated[str, Meta(pattern=r"^[^\s/]{1,100}(/\S{1,200})?\Z")]
 
 
+SourceSetting = Annotated[str, Meta(min_length=1, max_length=2_000)]
+
+
 class _Policies(CheckedValue):
     policy: PolicyKeys = PolicyKeys()
 
@@ -167,6 +170,7 @@ class Config(CheckedValue):
     ``model`` is a ``provider/model``, or a list of them: the first one, then its fallbacks.
     ``storage`` is a kind of storage, or a URL whose scheme is one. ``lease_seconds`` is how long
     a process that executes runs of a shared one is taken for alive when it is not heard of.
+    ``secrets`` are the places in which the values of references are looked for, in this order.
     ``models`` are the settings of the requests to a ``provider/model``.
     ``requests`` limit the requests to a provider, or to a ``provider/model``, of all processes.
     ``context_tokens`` says how many tokens a ``provider/model`` reads and writes at once.
@@ -182,6 +186,7 @@ class Config(CheckedValue):
     durability: Durability = "power"
     storage: str = "sqlite"
     lease_seconds: Annotated[float, Meta(ge=1, le=3600)] = LEASE_SECONDS
+    secrets: tuple[SourceSetting, ...] = ("env",)
     local_model: Path | None = None
     policy: Policy = Policy()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)

@@ -204,6 +204,7 @@ _NAMES = {
     # the journal, the budget, worlds and what they tell of runs
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
     "ports": ("Budget", "Correction", "Memo", "Payload", "Signals", "Snapshots", "Versions"),
+    "ports.secrets": ("SecretSource",),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
     "runtime.day_budget": ("DayBudget",),
     "archive": ("Archive",),

@@ -212,6 +212,7 @@ from artificer.ports.journal import Lease as Lease
 from artificer.ports.journal import Record as Record
 from artificer.ports.journal import RunHead as RunHead
 from artificer.ports.journal import Spending as Spending
+from artificer.ports.secrets import SecretSource as SecretSource
 from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
 from artificer.report import Views as Views
 from artificer.run_artifact import RunArtifact as RunArtifact

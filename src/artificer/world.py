@@ -23,7 +23,6 @@ from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.contracts.output import OutputT
 from artificer.core.signals import Signal
-from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import USUAL, Submission
 from artificer.events import RunEvent
@@ -409,16 +408,16 @@ async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncI
 
 async def _ended(
     resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT]
-) -> tuple[RunSpec, Run[OutputT] | None]:
-    """Return a run's spec, and the run if it is over and has got no more signals."""
+) -> tuple[RunState, Run[OutputT] | None]:
+    """Return how a run stands, and the run if it is over and has got no more signals."""
     storage = resources.storage
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
     signals = await storage.signals.read(run_id, state.letters)
     if state.phase is not RunPhase.FINISHED or signals:
-        return state.run_spec, None
+        return state, None
     await _tidy(resources, run_id, state)
     reader = output_reader(agent, state.run_spec) if agent.has_output else None
-    return state.run_spec, await make_run(storage, run_id, state, reader)
+    return state, await make_run(storage, run_id, state, reader)
 
 
 async def _resumed(
@@ -430,11 +429,12 @@ async def _resumed(
     build_tokens: int | None = None,
 ) -> Run[OutputT]:
     """Continue a run, attended with the dependencies that were passed to it."""
-    spec, ended = await _ended(resources, run_id, agent)
+    before, ended = await _ended(resources, run_id, agent)
     if ended is not None:
         return ended
-    wanted = recorded_provider(resources, agent, spec)
-    recorded = Recorded(run_id, spec, wanted, build_tokens)
+    wanted = recorded_provider(resources, agent, before.run_spec)
+    is_new = before.turn == 1 and before.phase is RunPhase.GENERATING
+    recorded = Recorded(run_id, before.run_spec, wanted, build_tokens, is_new)
     attendance = replace(attendance, deps=await dependencies(agent, attendance.deps))
     async with assemble_recorded(resources, agent, recorded, attendance) as engine:
         state = await engine.resume(run_id, take_over=take_over)

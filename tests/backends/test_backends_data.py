@@ -20,8 +20,9 @@ from artificer.backends.function.decorator import FunctionTool, tool
 from artificer.backends.function.executor import FunctionExecutor
 from artificer.backends.http.executor import HttpExecutor
 from artificer.backends.loader import load_folder
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, discover
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
@@ -103,7 +104,7 @@ class TestHttp:
                 f'[http]\nurl = "{server.url}/"\nallow_private = true\n[output]\n{output}\n'
             )
             manifest: Any = parse_manifest(text, "t.clad.toml")
-            executor = HttpExecutor([manifest], environment={})
+            executor = HttpExecutor([manifest])
             return await executor.execute(Call("r", "c", executor.tools[0], {}, "k"))
 
     @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ class TestMcp:
     STUB = (sys.executable, str(Path(__file__).with_name("mcp_stub.py")))
 
     async def called(self, name: str, **arguments: Any) -> Receipt:
-        link = McpLink(McpServer("stub", command=self.STUB), {})
+        link = McpLink(McpServer("stub", command=self.STUB))
         try:
             executor = McpExecutor(link, await discover(link, McpContract(), None))
             definition = next(t for t in executor.tools if t.name == f"stub.{name}")

@@ -21,6 +21,7 @@ from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
+from artificer.secrets.resolver import of_environment
 from artificer.storage.blobs.memory import MemoryStore
 
 SECRET = 's3cr3t/&"value'
@@ -77,7 +78,7 @@ async def call(
     **arguments: Any,
 ) -> Receipt:
     """Perform a call."""
-    executor = HttpExecutor([tool], environment=environment or {}, resolve=resolve)
+    executor = HttpExecutor([tool], secrets=of_environment(environment or {}), resolve=resolve)
     return await executor.execute(Call("r", "c", tool.definition, arguments, "the-key"))
 
 
@@ -319,7 +320,7 @@ async def test_a_secret_that_is_not_set_is_asked_for_and_nothing_is_sent() -> No
 @pytest.mark.req("http-secrets")
 def test_a_plan_shows_the_names_of_secrets_only() -> None:
     tool = make_tool({"url": "http://h/{x}?k={_secret:k}", "headers": {"A": "{_secret:k}"}}, X)
-    executor = HttpExecutor([tool], environment={"ARTIFICER_SECRET_K": SECRET})
+    executor = HttpExecutor([tool], secrets=of_environment({"ARTIFICER_SECRET_K": SECRET}))
     request = executor.plan(Call("r", "c", tool.definition, {"x": "a/b"}, "k")).request
     assert request
     assert request.line == "GET http://h/a%2Fb?k={_secret:k}"
@@ -542,7 +543,7 @@ async def test_a_huge_body_is_cut_and_said_to_be() -> None:
     store = MemoryStore()
     with serving(flood) as server:
         tool = make_tool({"url": server.url})
-        executor = HttpExecutor([tool], blobs=store, environment={})
+        executor = HttpExecutor([tool], blobs=store)
         receipt = await executor.execute(Call("r", "c", tool.definition, {}, "k"))
     evidence = json.loads(receipt.evidence or "")
     assert evidence["body"]["size"] == MAX_BODY

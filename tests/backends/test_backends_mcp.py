@@ -17,13 +17,15 @@ import pytest
 from http_support import Seen, answer, serving
 from tools_support import appears
 
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, McpTool, discover
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import ConfigError, ToolDefinitionError
 from artificer.ports import Call, Receipt
+from artificer.secrets.resolver import of_environment
 from artificer.storage.blobs.memory import MemoryStore
 
 STUB = (sys.executable, str(Path(__file__).with_name("mcp_stub.py")))
@@ -35,7 +37,9 @@ async def linked(
     *mode: str, env: Mapping[str, str] | None = None, secrets: Mapping[str, str] | None = None
 ) -> AsyncIterator[McpLink]:
     """A connection to the stub."""
-    link = McpLink(McpServer("stub", command=(*STUB, *mode), env=env or {}), secrets or {})
+    link = McpLink(
+        McpServer("stub", command=(*STUB, *mode), env=env or {}), of_environment(secrets or {})
+    )
     try:
         yield link
     finally:
@@ -284,7 +288,7 @@ def rpc(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
 async def test_a_response_of_any_length_is_not_read() -> None:
     with serving(rpc) as server:
         where = McpServer("far", url=server.url, headers={"Authorization": "B {_secret:k}"})
-        link = McpLink(where, {"ARTIFICER_SECRET_K": "abc"})
+        link = McpLink(where, of_environment({"ARTIFICER_SECRET_K": "abc"}))
         executor = McpExecutor(link, await discover(link, CONTRACT, None))
         call = Call("r", "c", executor.tools[0], {}, "k")
         receipt = await executor.execute(call)

@@ -13,13 +13,15 @@ from urllib.parse import parse_qs
 import pytest
 from http_support import Answer, Seen, answer, serving
 
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, discover
 from artificer.backends.mcp.oauth import OAuthClient
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.settings import McpServerConfig
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.errors import ConfigError
 from artificer.ports import Call, Receipt
+from artificer.secrets.resolver import of_environment
 
 HERE = Path(__file__).parent
 CONTRACT = McpContract(timeout_ms=20_000)
@@ -34,7 +36,7 @@ async def call(link: McpLink, name: str, **arguments: Any) -> Receipt:
 
 def started(script: str) -> McpLink:
     """A server of a script."""
-    return McpLink(McpServer("stub", command=(sys.executable, str(HERE / script))), {})
+    return McpLink(McpServer("stub", command=(sys.executable, str(HERE / script))))
 
 
 @pytest.mark.req("mcp-client-asked")
@@ -148,7 +150,7 @@ def client(url: str, issuer: str, secret: str = "{_secret:pass}") -> McpLink:
     """A connection with the operator's credentials."""
     oauth = OAuthClient(issuer=issuer, client_id="me", client_secret=secret)
     server = McpServer("far", url=f"{url}/mcp", oauth=oauth, start_seconds=20)
-    return McpLink(server, {"ARTIFICER_SECRET_PASS": "sesame open"})
+    return McpLink(server, of_environment({"ARTIFICER_SECRET_PASS": "sesame open"}))
 
 
 @pytest.mark.req("mcp-client-oauth")

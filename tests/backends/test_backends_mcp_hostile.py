@@ -9,10 +9,12 @@ import pytest
 from http_support import answer, serving
 from test_backends_mcp import CONTRACT, call, linked
 
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, discover
+from artificer.backends.mcp.server import McpServer
 from artificer.errors import ConfigError
 from artificer.ports import Receipt
+from artificer.secrets.resolver import of_environment
 from artificer.storage.blobs.memory import MemoryStore
 
 pytestmark = pytest.mark.req("mcp-client-answers")
@@ -93,7 +95,7 @@ async def test_no_secret_follows_a_redirect_of_a_server_behind_a_url(status: int
         serving(answer(status, headers={"Location": f"{other.url}/mcp"})) as server,
     ):
         where = McpServer("far", url=server.url, headers={"X-Key": "{_secret:k}"}, start_seconds=60)
-        link = McpLink(where, {"ARTIFICER_SECRET_K": "abc"})
+        link = McpLink(where, of_environment({"ARTIFICER_SECRET_K": "abc"}))
         async with asyncio.timeout(120):
             with pytest.raises(ConfigError) as caught:
                 await discover(link, CONTRACT, None)

@@ -27,6 +27,7 @@ from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, say
+from artificer.secrets.resolver import of_environment
 from artificer.values.blocks import ToolResultBlock
 from artificer.world import World
 from needs import require
@@ -198,7 +199,7 @@ async def test_a_request_asks_by_the_key(status: int, found: str) -> None:
         )
         manifest = parse_manifest(text, "t.clad.toml")
         environment = {"ARTIFICER_SECRET_BANK": "open-sesame-17"}
-        executor = HttpExecutor([manifest], environment=environment)
+        executor = HttpExecutor([manifest], secrets=of_environment(environment))
         assert executor.tools[0].probe
         call = a_call(executor, order="a/b", sum="5")
         assert (await executor.execute(call)).status == "ok"

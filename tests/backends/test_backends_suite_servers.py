@@ -14,8 +14,9 @@ from browser_support import HEAD, Web, needs_browser
 from http_support import Seen, Server, answer, serving
 
 from artificer.backends.http.executor import HttpExecutor
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, discover
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.backends.session.executor import SessionExecutor
 from artificer.manifests.parse import parse_manifest
@@ -92,7 +93,7 @@ class TestMcp(ExecutorSuite, EndlessCallSuite, EvidenceSuite):
 
     @pytest.fixture
     async def executor(self) -> AsyncIterator[Executor]:
-        link = McpLink(McpServer("stub", command=(sys.executable, str(STUB)), env={}), {})
+        link = McpLink(McpServer("stub", command=(sys.executable, str(STUB)), env={}))
         tools = await discover(link, McpContract(), ["echo", "fail", "hang"])
         yield McpExecutor(link, tools, now=then)
         await link.aclose()

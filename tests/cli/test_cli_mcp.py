@@ -19,8 +19,9 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult
 
 import preloaded
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import discover
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.config import Config
 from artificer.contracts.schema import compile_schema

@@ -278,8 +278,9 @@ def test_whatever_an_mcp_server_answers_is_an_outcome(lines: list[str]) -> None:
     require("mcp")
     from http_support import Seen, answer, serving
 
-    from artificer.backends.mcp.connection import McpLink, McpServer
+    from artificer.backends.mcp.connection import McpLink
     from artificer.backends.mcp.executor import McpExecutor, McpTool, RemoteFacts, adopt
+    from artificer.backends.mcp.server import McpServer
     from artificer.backends.mcp.spec.tools import McpContract
     from artificer.errors import ConfigError
     from artificer.ports import Call
@@ -303,7 +304,7 @@ def test_whatever_an_mcp_server_answers_is_an_outcome(lines: list[str]) -> None:
         return answer(200, body, kind)(handler, seen)
 
     async def ask(url: str) -> None:
-        link = McpLink(McpServer("s", url=f"{url}/mcp", start_seconds=20), {})
+        link = McpLink(McpServer("s", url=f"{url}/mcp", start_seconds=20))
         facts = RemoteFacts(name="t", input_schema={"type": "object"})
         tool = McpTool(adopt("s", facts, McpContract(timeout_ms=300)))
         executor = McpExecutor(link, [tool], blobs=MemoryStore())

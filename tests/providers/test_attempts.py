@@ -323,16 +323,17 @@ def test_no_event_ever_raises(hostile: list[object]) -> None:
 
 
 @pytest.mark.req("provider-key-stays-home")
-def test_a_vendors_key_does_not_go_to_other_servers() -> None:
+async def test_a_vendors_key_does_not_go_to_other_servers() -> None:
     name = "ARTIFICER_TEST_VENDOR"
     os.environ[f"{name}_API_KEY"] = "vendor-key"
     os.environ[f"{name}_BASE_URL"] = "http://mine"
     try:
-        assert Endpoint(name).key() == "vendor-key"
-        assert Endpoint(name, "http://mine").key() == "vendor-key"
-        assert Endpoint(name, "http://other").key() == "none"
-        assert Endpoint(name, "http://other", key_variable=f"{name}_API_KEY").key() == "vendor-key"
-        assert Endpoint(name, "http://other", api_key="own").key() == "own"
+        assert await Endpoint(name).key() == "vendor-key"
+        assert await Endpoint(name, "http://mine").key() == "vendor-key"
+        assert await Endpoint(name, "http://other").key() == "none"
+        named = Endpoint(name, "http://other", key_variable=f"{name}_API_KEY")
+        assert await named.key() == "vendor-key"
+        assert await Endpoint(name, "http://other", api_key="own").key() == "own"
         assert "own" not in repr(Endpoint(name, api_key="own"))
     finally:
         del os.environ[f"{name}_API_KEY"], os.environ[f"{name}_BASE_URL"]

@@ -20,6 +20,7 @@ from artificer.providers.local import Local
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, say
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject
 from artificer.values.blocks import user
 from artificer.values.model import ToolChoice
@@ -74,7 +75,7 @@ def test_a_budget_of_reasoning_leaves_room_for_the_reply() -> None:
     thinks = ModelSettings(reasoning=8_000)
     assert body(Anthropic(), thinks)["thinking"] == {"type": "enabled", "budget_tokens": 6_750}
     assert "thinking" not in body(Anthropic(), thinks, max_tokens=1_000)
-    router = ProviderPool(Config(), {}).get("openrouter")
+    router = ProviderPool(Config(), {}, ENVIRONMENT).get("openrouter")
     assert body(router, thinks)["reasoning"] == {"max_tokens": 8_000}
     assert body(router, ModelSettings(reasoning="high"))["reasoning"] == {"effort": "high"}
 

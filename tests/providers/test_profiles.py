@@ -16,6 +16,7 @@ from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.errors import ConfigError
 from artificer.ports import Memo
 from artificer.providers.profiles import profiles
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, ToolResultBlock, ToolUseBlock, user
 from artificer.values.model import ToolChoice
@@ -53,7 +54,7 @@ def request(**changes: object) -> ModelRequest:
 def body(name: str, messages: Sequence[Message] = HISTORY) -> JsonObject:
     """A request as the provider of that name sends it, and as a replay maps it."""
     config = Config()
-    provider, model = ProviderPool(config, {}).choose(f"{name}/m")
+    provider, model = ProviderPool(config, {}, ENVIRONMENT).choose(f"{name}/m")
     assert model == "m"
     sent = provider.prepare(request(), messages, Memo()).body
     replayed = build_mapper(name, wire_of(provider), config, {})
@@ -112,7 +113,7 @@ def test_a_variable_names_another_server(variable: str, value: str, name: str, u
 @pytest.mark.req("provider-by-name")
 def test_settings_of_a_known_name_keep_its_features() -> None:
     own = {"mistral": ProviderConfig(base_url="http://127.0.0.1:9/v1")}
-    provider = ProviderPool(Config(providers=own), {}).get("mistral")
+    provider = ProviderPool(Config(providers=own), {}, ENVIRONMENT).get("mistral")
     assert wire_of(provider).endswith("ids=9")
 
 
@@ -123,7 +124,7 @@ def test_the_known_providers_say_which_key_is_missing(monkeypatch: pytest.Monkey
     monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
     own = {"mine": ProviderConfig(base_url="http://127.0.0.1:9/v1", api_key_env="MINE_KEY")}
     found = {entry.name: entry for entry in known_providers(Config(providers=own))}
-    assert (found["groq"].ready, found["groq"].has_key) == (True, True)
+    assert (found["groq"].ready, found["groq"].key_place) == (True, "GROQ_API_KEY")
     assert (found["mistral"].ready, found["mistral"].key_variable) == (False, "MISTRAL_API_KEY")
     assert (found["ollama"].ready, found["ollama"].base_url) == (True, "http://localhost:11434/v1")
     assert not found["azure"].ready and not found["mine"].ready and found["mine"].configured

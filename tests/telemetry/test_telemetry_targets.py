@@ -18,8 +18,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from artificer.backends.http.executor import HttpExecutor
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, discover
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.settings import McpServerConfig
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.errors import ManifestError
@@ -150,7 +151,7 @@ async def test_the_span_of_a_call_without_a_result_ends_with_its_run() -> None:
 async def mcp_tool(effect: str = "once", **settings: bool) -> AsyncIterator[McpExecutor]:
     """The tool of a server that returns what it finds in ``_meta``."""
     assert McpServerConfig(command=STUB, **settings).trace is settings.get("trace", False)
-    link = McpLink(McpServer("stub", command=STUB, **settings), {})
+    link = McpLink(McpServer("stub", command=STUB, **settings))
     try:
         contract = McpContract(timeout_ms=60_000, effect=effect)  # type: ignore[arg-type]
         yield McpExecutor(link, await discover(link, contract, ["meta"]))

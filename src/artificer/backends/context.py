@@ -14,6 +14,7 @@ from artificer.ports import BlobStore, Executor, RunReader, Versions
 if TYPE_CHECKING:
     from artificer.backends.secrets.redaction import Redactor
     from artificer.manifests.model import Manifest
+    from artificer.secrets.resolver import Secrets
 
 
 class ToolServers(Protocol):
@@ -29,16 +30,18 @@ class ToolServers(Protocol):
 class ExecutorContext(Struct, frozen=True, kw_only=True):
     """The parts of a world that executors are made with.
 
-    ``blobs`` keeps bytes as they are, ``clean_blobs`` without the secrets of this process's
-    environment, which ``redactor`` takes out of texts. ``now`` is in milliseconds since 1970.
-    ``evidence`` is where calls get folders of their own, ``folder`` where programs run (default:
-    the current one), and ``grants`` is what a sandbox lets them do. ``settings`` are the
-    backend's own, if it has any. ``deps`` are what the program passed to the run for its functions.
+    ``blobs`` keeps bytes as they are, ``clean_blobs`` without the secrets of this process, which
+    ``redactor`` takes out of texts; ``secrets`` finds those of references. ``now`` is in
+    milliseconds since 1970. ``evidence`` is where calls get folders of their own, ``folder`` where
+    programs run (default: the current one), and ``grants`` is what a sandbox lets them do.
+    ``settings`` are the backend's own, if it has any. ``deps`` are what the program passed to the
+    run for its functions.
     """
 
     blobs: BlobStore
     clean_blobs: BlobStore
     redactor: Redactor
+    secrets: Secrets
     versions: Versions
     reader: RunReader
     now: Callable[[], int]

@@ -99,6 +99,7 @@ from artificer.ports.search_index import (
     SearchIndex,
     TextQuery,
 )
+from artificer.ports.secrets import NeedingKey, NeedingSecrets, SecretSource, SecretSourceKind
 from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
 from artificer.ports.storage import Storage, StorageKind, StoragePlace
@@ -174,6 +175,10 @@ __all__ = [
     "Anchored",
     "MAX_SIGNALS",
     "Signals",
+    "NeedingKey",
+    "NeedingSecrets",
+    "SecretSource",
+    "SecretSourceKind",
     "Amount",
     "Spent",
     "Correction",

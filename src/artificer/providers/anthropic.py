@@ -51,7 +51,12 @@ class Anthropic(SdkProvider[MessagesDialect]):
 
 
 def _make(place: ProviderPlace) -> Anthropic:
-    return Anthropic(place.name, base_url=place.base_url, key_variable=place.key_variable)
+    return Anthropic(
+        place.name,
+        base_url=place.base_url,
+        key_variable=place.key_variable,
+        secrets=place.secrets,
+    )
 
 
 PROVIDER = ProviderKind(make=_make)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload, Provider, Requiring
+from artificer.ports import Memo, NeedingKey, Payload, Provider, Requiring
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -39,6 +39,12 @@ class ProviderChain:
         for provider in self.providers:
             if isinstance(provider, Requiring):
                 provider.require()
+
+    async def require_key(self) -> None:
+        """Check that every provider has its key. Raises ConfigError."""
+        for provider in self.providers:
+            if isinstance(provider, NeedingKey):
+                await provider.require_key()
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
         """Map a request as the first provider does. Pure."""

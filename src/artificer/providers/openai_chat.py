@@ -58,6 +58,7 @@ def _make(place: ProviderPlace) -> OpenAIChat:
         place.name,
         base_url=place.base_url,
         key_variable=place.key_variable,
+        secrets=place.secrets,
         key_optional=place.key_optional,
         dialect=dialect,
     )

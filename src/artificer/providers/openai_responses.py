@@ -39,7 +39,12 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
 
 
 def _make(place: ProviderPlace) -> OpenAIResponses:
-    return OpenAIResponses(place.name, base_url=place.base_url, key_variable=place.key_variable)
+    return OpenAIResponses(
+        place.name,
+        base_url=place.base_url,
+        key_variable=place.key_variable,
+        secrets=place.secrets,
+    )
 
 
 PROVIDER = ProviderKind(make=_make)

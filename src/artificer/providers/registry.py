@@ -16,6 +16,7 @@ from artificer.contracts.model_settings import RequestSettings
 from artificer.plugins import Registry
 from artificer.ports import Provider
 from artificer.providers.dialects import RETURNS_REASONING
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 from artificer.values.base import JsonValue
 
 
@@ -27,7 +28,8 @@ class ProviderPlace(Struct, frozen=True, kw_only=True):
     it is ``key_optional``. ``features`` are the server's differences from others of its protocol.
     ``recorded`` is the wire of a run that is resumed: what can be chosen there stays as it was.
     ``local_model`` is a file with a model, ``home`` the folder in which models are kept.
-    ``options`` are those of ``[providers.NAME.options]``, for kinds that have any.
+    ``options`` are those of ``[providers.NAME.options]``, for kinds that have any. ``secrets``
+    finds the key, and what extra headers refer to.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ProviderPlace(Struct, frozen=True, kw_only=True):
     features: tuple[str, ...] = (RETURNS_REASONING,)
     local_model: Path | None = None
     options: Mapping[str, JsonValue] = field(default_factory=dict)
+    secrets: Secrets = ENVIRONMENT
 
 
 class ProviderKind(Struct, frozen=True, kw_only=True):

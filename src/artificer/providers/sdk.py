@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import RequestSettings
-from artificer.contracts.secret_references import with_secrets
+from artificer.contracts.secret_references import references_in, with_secrets
 from artificer.errors import ConfigError, MissingExtraError
 from artificer.ports import Memo, Payload
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.attempts import AttemptLimits, OpenStream, generate_with_attempts
 from artificer.providers.dialects import Dialect
 from artificer.providers.failures import failure
+from artificer.secrets.resolver import ENVIRONMENT, FoundSecrets, Secrets
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -31,9 +32,9 @@ class Endpoint:
     """The server of requests, and the key for it.
 
     ``vendor`` is the prefix of the provider's own environment variables. The key is ``api_key``, or
-    the value of ``key_variable`` at the time of a request, which must be set unless it is
-    ``key_optional``. Without both, the vendor's key is used, but only for the vendor itself or the
-    base URL in the vendor's environment variable: it must not leak to another server.
+    what ``secrets`` has for ``key_variable`` at the time of a request, which must be set unless it
+    is ``key_optional``. Without both, the vendor's key is used, but only for the vendor itself or
+    the base URL in the vendor's environment variable: it must not leak to another server.
     """
 
     vendor: str
@@ -42,20 +43,28 @@ class Endpoint:
     key_variable: str | None = None
 
     key_optional: bool = False
+    secrets: Secrets = ENVIRONMENT
 
-    @property
-    def missing(self) -> str | None:
-        """The variable to set, if a request would fail without it."""
-        variable = self._variable
-        required = self.base_url is None or (self.key_variable and not self.key_optional)
-        there = self.api_key or os.environ.get(variable)
-        return variable if required and not there else None
+    def find(self) -> FoundSecrets:
+        """Return the key under the name of its variable, or why a request would fail without."""
+        wanted = not self.api_key and self._variable
+        return self._judged(self.secrets.find_key(wanted) if wanted else FoundSecrets())
 
-    def key(self) -> str | ModelFailure:
+    async def found(self) -> FoundSecrets:
+        """Return the same, and let others work meanwhile."""
+        wanted = not self.api_key and self._variable
+        return self._judged(await self.secrets.found_key(wanted) if wanted else FoundSecrets())
+
+    async def key(self) -> str | ModelFailure:
         """Return the key. A foreign server may not need one; the vendor always does."""
-        if missing := self.missing:
-            return failure("auth", f"There is no API key: set the environment variable {missing}.")
-        return self.api_key or os.environ.get(self._variable) or "none"
+        found = await self.found()
+        if found.missing:
+            return _lacking("There is no API key", found)
+        return self.api_key or found.values.get(self._variable) or "none"
+
+    def _judged(self, found: FoundSecrets) -> FoundSecrets:
+        required = self.base_url is None or (self.key_variable and not self.key_optional)
+        return found if required or not found.missing else FoundSecrets()
 
     @property
     def _variable(self) -> str:
@@ -64,6 +73,11 @@ class Endpoint:
             return self.key_variable
         own = self.base_url in (None, os.environ.get(f"{self.vendor}_BASE_URL"))
         return f"{self.vendor}_API_KEY" if own else ""
+
+
+def _lacking(what: str, found: FoundSecrets) -> ModelFailure:
+    """Return the failure of a request without its secret. A vault that is away comes back."""
+    return failure("unavailable" if found.unknown else "auth", f"{what}: {found.missing}.")
 
 
 async def _open_until_closed(client: Any) -> AsyncGenerator[Any]:
@@ -148,9 +162,13 @@ class SdkProvider(ABC, Generic[D]):
         key_optional: bool = False,
         dialect: D | None = None,
         limits: AttemptLimits | None = None,
+        secrets: Secrets = ENVIRONMENT,
     ) -> None:
         self._name = name or self.own_name
-        self._endpoint = Endpoint(self.vendor, base_url, api_key, key_variable, key_optional)
+        self._secrets = secrets
+        self._endpoint = Endpoint(
+            self.vendor, base_url, api_key, key_variable, key_optional, secrets
+        )
         self._limits = limits or AttemptLimits()
         self._client = ClientOfLoop()
         self._dialect = dialect or self._usual_dialect(self._name, own=base_url is None)
@@ -175,17 +193,25 @@ class SdkProvider(ABC, Generic[D]):
         """Map a request. Pure."""
 
     def require(self) -> None:
-        """Check that there is a key, and the SDK, which is not imported.
+        """Check that there is the SDK, which is not imported, and a key that can be had at once.
 
         Raises:
             MissingExtraError: the SDK is not installed.
             ConfigError: the key is not set.
         """
         self._require_sdk()
-        if missing := self._endpoint.missing:
+        if self._secrets.local:
+            self._require(self._endpoint.find())
+
+    async def require_key(self) -> None:
+        """Check that there is a key, wherever it is. Raises ConfigError (ports.NeedingKey)."""
+        self._require(await self._endpoint.found())
+
+    def _require(self, key: FoundSecrets) -> None:
+        if key.missing:
             raise ConfigError(
-                f"There is no API key for the provider {self._name!r}.",
-                hint=f"Set the environment variable {missing}.",
+                f"There is no API key for the provider {self._name!r}: {key.missing}.",
+                hint=key.hint or None,
             )
 
     def _require_sdk(self) -> None:
@@ -197,12 +223,16 @@ class SdkProvider(ABC, Generic[D]):
     ) -> ModelReply | ModelFailure:
         """Return the model's reply. Raises MissingExtraError if the SDK is not installed."""
         self._require_sdk()
-        key = self._endpoint.key()
+        key = await self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
+        headers = (payload.headers or {}).values()
+        found = await self._secrets.found(n for text in headers for n in references_in(text))
+        if found.missing:
+            return _lacking("Not sent", found)
         open_client = await self._client.get(key, self._new_client)
         return await generate_with_attempts(
-            self._opening(open_client, payload),
+            self._opening(open_client, payload, found.values),
             lambda: self._reply_stream(payload),
             on_delta,
             self._limits,
@@ -225,7 +255,9 @@ class SdkProvider(ABC, Generic[D]):
     def _stream_class(self) -> type:
         """Return the SDK's class of a stream of objects."""
 
-    def _opening(self, open_client: OpenClient, payload: Payload) -> OpenStream:
+    def _opening(
+        self, open_client: OpenClient, payload: Payload, secrets: Mapping[str, str]
+    ) -> OpenStream:
         """Return a source of the events of one request.
 
         The client's ``post`` sends the body as it is and yields events as the server sent them.
@@ -236,8 +268,9 @@ class SdkProvider(ABC, Generic[D]):
         async def open_stream() -> Any:
             options = dict(self.options)
             if payload.headers:
-                sent = {k: with_secrets(v, os.environ) for k, v in payload.headers.items()}
-                options["headers"] = sent
+                options["headers"] = {
+                    name: with_secrets(text, secrets) for name, text in payload.headers.items()
+                }
             return await open_client.client.post(
                 self.path,
                 cast_to=object,

@@ -23,12 +23,13 @@ from artificer.runtime.engine import Engine
 from artificer.wiring.children import Assemblers, with_children
 from artificer.wiring.conversation import EarlierMessages, history_facts
 from artificer.wiring.dependencies import dependencies
-from artificer.wiring.engines import Attendance, build_engine, require
+from artificer.wiring.engines import Attendance, build_engine
 from artificer.wiring.families import Assembly, with_family
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.policies import must_fit, tools_of_builds
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import each_model, wire_of
+from artificer.wiring.readiness import require, require_secrets
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.servers import ConfiguredServers, build_servers
 from artificer.wiring.settings import choices_of, settings_of
@@ -126,7 +127,10 @@ async def assemble_recorded(
     """Assemble the engine of a recorded run, with the tools that it began with.
 
     Raises:
-        ConfigError: a tool is missing or has changed since.
+        ConfigError: a tool is missing or has changed since, or a secret is missing: a key, or for
+            a run that has not begun that of a tool.
+        MissingExtraError: an SDK is not installed.
+        NotFoundError: the provider's model is not here.
     """
     spec = recorded.spec
     extra = [
@@ -150,6 +154,9 @@ async def assemble_recorded(
             deps=attendance.deps,
         )
         tools.must_match(spec.tools())
+        require(recorded.provider)
+        needing = tools.executors if recorded.is_new else {}
+        await require_secrets(world.secrets, spec, recorded.provider, needing)
         check = output_reader(agent, spec)
         engine = build_engine(
             world, recorded.provider, tools, attendance, policy=spec.policy, check=check
@@ -206,7 +213,7 @@ async def new_build(
         build=requested(run, brief.request, place, options, brief.check),
         project=str(folder),
     )
-    return Recorded(run, spec, model.providers)
+    return Recorded(run, spec, model.providers, is_new=True)
 
 
 def recorded_provider(

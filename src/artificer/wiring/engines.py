@@ -9,7 +9,7 @@ from msgspec import Struct
 from artificer.core.facts import Judges, OutputCheck
 from artificer.core.policy import Policy
 from artificer.errors import AuthorError
-from artificer.ports import Approver, Provider, Requiring
+from artificer.ports import Approver, Provider
 from artificer.providers.caller import NAME as CALLER
 from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
@@ -65,12 +65,10 @@ def build_engine(
     """Return the engine of a run with this ``policy``, whose final replies pass ``check``.
 
     Raises:
-        MissingExtraError: the world has Cedar policies and no engine for them, telemetry is
-            wanted and there is none, or the provider's SDK is not installed.
-        NotFoundError: the provider's model is not here.
+        MissingExtraError: the world has Cedar policies and no engine for them, or telemetry is
+            wanted and there is none.
     """
     attendance = attendance or Attendance()
-    require(provider)  # otherwise an open run would be left that cannot continue
     storage, telemetry = world.storage, world.config.telemetry
     performer = Performer(
         provider=provider,
@@ -102,9 +100,3 @@ def build_engine(
 def idle_engine(world: WorldResources) -> Engine:
     """Return an engine that ends runs, and asks no model."""
     return build_engine(world, world.providers.get("scripted"), ToolBox.empty())
-
-
-def require(provider: Provider) -> None:
-    """Check that a provider has its SDK and its model. Raises MissingExtraError, NotFoundError."""
-    if isinstance(provider, Requiring):
-        provider.require()

@@ -21,6 +21,7 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.signals import has_cancel
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
+from artificer.wiring.readiness import require, require_secrets
 from artificer.wiring.resources import WorldResources
 
 
@@ -32,7 +33,14 @@ class Assembly(Struct, frozen=True):
     blobs: tuple[bytes, ...] = ()
 
     async def start(self, world: WorldResources, run: str) -> RunState:
-        """Start it, within the limits of its ancestors, and return its state when it is idle."""
+        """Start it, within the limits of its ancestors, and return its state when it is idle.
+
+        Raises MissingExtraError, NotFoundError or ConfigError where it needs what is not here: an
+        SDK, a model, a secret.
+        """
+        performer = self.engine.performer
+        require(performer.provider)
+        await require_secrets(world.secrets, self.spec, performer.provider, performer.executors)
         engine = await with_family(world, self.engine, run, self.spec)
         state = await engine.start(run, self.spec, self.blobs)
         await end_children(world, run, state)

@@ -75,7 +75,7 @@ async def new_fork(
         steer=changes.steer,
         attachments=blocks,
     )
-    return Fork(Recorded(new, spec, provider), plan.facts, forked)
+    return Fork(Recorded(new, spec, provider, is_new=True), plan.facts, forked)
 
 
 def _require_same(agent: AgentDefinition[Any], spec: RunSpec) -> None:

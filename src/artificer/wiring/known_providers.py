@@ -3,46 +3,52 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from msgspec import Struct, structs
 
 from artificer.config import Config
 from artificer.errors import ConfigError
 from artificer.providers.profiles import PROTOCOL, profiles
-from artificer.wiring.secrets import VENDOR_KEYS
+from artificer.secrets.resolver import Secrets
+from artificer.wiring.secrets import VENDOR_KEYS, opened_secrets
 
 
 class KnownProvider(Struct, frozen=True, kw_only=True):
     """A provider that is built in or configured.
 
-    ``key_variable`` is the variable of its API key, empty where it needs none, ``has_key`` whether
-    that is set, ``ready`` whether a request could be sent: a key is there or not needed, and the
-    address is known. ``base_url`` is empty for a vendor's own SDK, and where it is not known.
+    ``key_variable`` is the variable of its API key, empty where it needs none, ``key_place`` where
+    a key was found, ``ready`` whether a request could be sent: a key is there or not needed, and
+    the address is known. ``base_url`` is empty for a vendor's own SDK, and where it is not known.
     """
 
     name: str
     protocol: str
     base_url: str = ""
     key_variable: str = ""
-    has_key: bool = False
+    key_place: str = ""
     ready: bool = True
     configured: bool = False
 
 
 def known_providers(config: Config) -> tuple[KnownProvider, ...]:
-    """Return the configured providers, then the built-in ones. Nothing is imported or asked."""
+    """Return the configured providers, then the built-in ones. No provider is imported or asked.
+
+    It waits for sources of secrets that are not local.
+    """
+    known = partial(_known, opened_secrets(config))
     own = [
-        _known(name, own.protocol, own.base_url or "", own.api_key_env or "", configured=True)
+        known(name, own.protocol, own.base_url or "", own.api_key_env or "", configured=True)
         for name, own in config.providers.items()
     ]
-    vendors = [_known(name, name, "", key) for name, key in VENDOR_KEYS.items()]
+    vendors = [known(name, name, "", key) for name, key in VENDOR_KEYS.items()]
     others = []
     for name, profile in profiles().items():
         try:
             url = profile.url(name, os.environ)
         except ConfigError:
             url = ""
-        entry = _known(name, PROTOCOL, url, profile.key, optional=profile.key_optional)
+        entry = known(name, PROTOCOL, url, profile.key, optional=profile.key_optional)
         others.append(entry if url else _not_ready(entry))
     local = KnownProvider(name="local", protocol="local")
     named = config.providers.keys()
@@ -51,11 +57,14 @@ def known_providers(config: Config) -> tuple[KnownProvider, ...]:
 
 def key_variable(config: Config, name: str) -> str:
     """Return the variable of the environment that holds a provider's key; empty if it has none."""
-    known = (known for known in known_providers(config) if known.name == name)
-    return next((found.key_variable for found in known), "")
+    own, profile = config.providers.get(name), profiles().get(name)
+    if own is not None:
+        return own.api_key_env or ""
+    return profile.key if profile else VENDOR_KEYS.get(name, "")
 
 
 def _known(
+    secrets: Secrets,
     name: str,
     protocol: str,
     url: str,
@@ -64,14 +73,14 @@ def _known(
     optional: bool = False,
     configured: bool = False,
 ) -> KnownProvider:
-    has_key = bool(key and os.environ.get(key))
+    key_place = secrets.place_of_key(key) if key else ""
     return KnownProvider(
         name=name,
         protocol=protocol,
         base_url=url,
         key_variable=key,
-        has_key=has_key,
-        ready=has_key or optional or not key,
+        key_place=key_place,
+        ready=bool(key_place) or optional or not key,
         configured=configured,
     )
 

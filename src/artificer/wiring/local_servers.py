@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,8 +15,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from artificer.config import Config
 from artificer.providers.profiles import PROTOCOL
+from artificer.secrets.resolver import Secrets
 from artificer.wiring.known_providers import KnownProvider, known_providers
 from artificer.wiring.provider_findings import ProviderFinding, known_models, provider_findings
+from artificer.wiring.secrets import opened_secrets
 
 TIMEOUT_S = 0.7
 """Seconds that a server of this machine has to list its models."""
@@ -45,11 +46,11 @@ async def ask_local(config: Config) -> list[CheckedProvider]:
 
     One that is silent is not ready, and not wrong: it may be started when it is wanted.
     """
-    known = known_providers(config)
-    here, named = await local_models(known), known_models(config)
+    known = await asyncio.to_thread(known_providers, config)  # a vault may be asked for keys
+    here, named = await local_models(config, known), known_models(config)
     silent = {one.name for one in known if is_local(one)} - here.keys()
     found = []
-    for finding in provider_findings(config):
+    for finding in provider_findings(config, known):
         name, entry = finding.name, finding
         if name in silent and finding.ok:
             entry = replace(finding, ok=None, hint=SILENT)
@@ -71,10 +72,12 @@ def is_local(known: KnownProvider) -> bool:
         return host == "localhost"
 
 
-async def local_models(providers: Iterable[KnownProvider]) -> dict[str, tuple[str, ...]]:
+async def local_models(
+    config: Config, providers: Iterable[KnownProvider]
+) -> dict[str, tuple[str, ...]]:
     """Return the models of the servers that answer, by provider."""
-    servers = [known for known in providers if is_local(known)]
-    answers = await asyncio.gather(*map(_models, servers))
+    servers, secrets = [known for known in providers if is_local(known)], opened_secrets(config)
+    answers = await asyncio.gather(*(_models(known, secrets) for known in servers))
     return {
         known.name: models
         for known, models in zip(servers, answers, strict=True)
@@ -82,12 +85,13 @@ async def local_models(providers: Iterable[KnownProvider]) -> dict[str, tuple[st
     }
 
 
-async def _models(known: KnownProvider) -> tuple[str, ...] | None:
+async def _models(known: KnownProvider, secrets: Secrets) -> tuple[str, ...] | None:
     """Return the models that a server lists; none where it lists none, None where it is not there.
 
     A server that is busy with a reply may be silent for long: a connection is enough to be there.
     """
-    url = urlsplit(known.base_url)
+    url, variable = urlsplit(known.base_url), known.key_variable
+    key = (await secrets.found_key(variable)).values.get(variable, "") if known.key_place else ""
     try:
         async with asyncio.timeout(TIMEOUT_S):
             secure = ssl.create_default_context() if url.scheme == "https" else None
@@ -97,7 +101,7 @@ async def _models(known: KnownProvider) -> tuple[str, ...] | None:
         return None
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            writer.write(_request(url, known.key_variable))
+            writer.write(_request(url, key))
             entries = json.loads(await _body(reader))["data"]
         names = [entry["id"] for entry in entries[:MAX_MODELS]]
     except (OSError, TimeoutError, ValueError, LookupError, TypeError, RecursionError):
@@ -107,8 +111,7 @@ async def _models(known: KnownProvider) -> tuple[str, ...] | None:
     return tuple(f"{known.name}/{name}" for name in names if _is_name(name))
 
 
-def _request(url: SplitResult, key_variable: str) -> bytes:
-    key = os.environ.get(key_variable, "") if key_variable else ""
+def _request(url: SplitResult, key: str) -> bytes:
     lines = [f"GET {url.path.rstrip('/')}/models HTTP/1.0", f"Host: {url.netloc}"]
     if key and key.isascii() and key.isprintable():
         lines.append(f"Authorization: Bearer {key}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from artificer.config import Config
@@ -33,11 +34,13 @@ class ProviderFinding:
     checked: bool = True
 
 
-def provider_findings(config: Config) -> list[ProviderFinding]:
+def provider_findings(
+    config: Config, known: Iterable[KnownProvider] | None = None
+) -> list[ProviderFinding]:
     """Return every provider: the project's own, those built in, and the embedded model."""
     return [
-        embedded_finding(config) if known.protocol == "local" else _finding(known)
-        for known in known_providers(config)
+        embedded_finding(config) if each.protocol == "local" else _finding(each)
+        for each in (known_providers(config) if known is None else known)
     ]
 
 
@@ -58,15 +61,17 @@ def known_models(config: Config) -> dict[str, list[str]]:
 
 def _finding(known: KnownProvider) -> ProviderFinding:
     key, extra = known.key_variable, SDKS.get(known.protocol, "")
-    detail = known.base_url or (f"{key} is set" if known.has_key else f"{key} is not set")
+    found = known.key_place
+    where = f"{key} is set" if found == key else f"{key} is in {found}"
+    detail = known.base_url or (where if found else f"{key} is not set")
     ok, hint = True if known.ready else (False if known.configured else None), ""
-    if key and not known.has_key and not known.ready:
+    if key and not found and not known.ready:
         hint = f"export {key}=…"
     elif not known.ready:
         detail, hint = "no address", "see docs/guides/models.md"
     elif extra and not is_installed(extra):
         ok, hint = None, how_to_install(extra)
-    checked = known.has_key or not known.base_url  # a server without a key may not be running
+    checked = bool(found) or not known.base_url  # a server without a key may not be running
     return ProviderFinding(
         name=known.name, ok=ok, detail=detail, hint=hint, key=key, checked=checked
     )

@@ -24,6 +24,7 @@ from artificer.providers.registry import (
     ProviderPlace,
     Wired,
 )
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 from artificer.values.nearest import nearest
 
 Models = str | Provider | Sequence[str | Provider]
@@ -39,8 +40,10 @@ class ProviderPool:
     ``own`` are those of the program by their names, which come before all others.
     """
 
-    def __init__(self, config: Config, own: Mapping[str, Provider]) -> None:
+    def __init__(self, config: Config, own: Mapping[str, Provider], secrets: Secrets) -> None:
+        """``secrets`` finds their keys."""
         self._config = config
+        self._secrets = secrets
         self.own = own
         self._made: dict[tuple[str, str | None], Provider] = {}
         self._passed: WeakValueDictionary[int, Provider] = WeakValueDictionary()
@@ -84,7 +87,7 @@ class ProviderPool:
             return self.own[name]
         key = (name, recorded)
         if key not in self._made:
-            self._made[key] = _make(name, self._config, recorded, self.own)
+            self._made[key] = _make(name, self._config, recorded, self.own, self._secrets)
         return self._made[key]
 
     def adopt(self, provider: Provider) -> Provider:
@@ -194,9 +197,19 @@ def mapper_of(spec: RunSpec | None, config: Config, own: Mapping[str, Provider])
         return None
 
 
-def _make(name: str, config: Config, recorded: str | None, own: Iterable[str]) -> Provider:
+def _make(
+    name: str,
+    config: Config,
+    recorded: str | None,
+    own: Iterable[str],
+    secrets: Secrets = ENVIRONMENT,
+) -> Provider:
     place = ProviderPlace(
-        name=name, home=config.home, recorded=recorded, local_model=config.local_model
+        name=name,
+        home=config.home,
+        recorded=recorded,
+        local_model=config.local_model,
+        secrets=secrets,
     )
     if configured := config.providers.get(name):
         kind = _kind(configured.protocol, config, own)

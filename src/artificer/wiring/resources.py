@@ -16,7 +16,7 @@ from artificer.config import Config
 from artificer.core.policy import Consult, Policy
 from artificer.errors import AuthorError
 from artificer.policies.engine import consult_here
-from artificer.ports import BlobStore, Clock, Provider, SpendingLimit
+from artificer.ports import BlobStore, Clock, Provider, SecretSource, SpendingLimit
 from artificer.runtime.budgets import Account, Budgets
 from artificer.runtime.feed import Feed
 from artificer.runtime.observe import Observer, Observers
@@ -29,7 +29,12 @@ from artificer.values.arguments import new_run_id
 from artificer.values.base import Digest
 from artificer.wiring.limits import request_limits
 from artificer.wiring.providers import ProviderPool, by_name
-from artificer.wiring.secrets import redactor_of, redactor_of_everything
+from artificer.wiring.secrets import (
+    checked_sources,
+    opened_secrets,
+    redactor_of,
+    redactor_of_everything,
+)
 from artificer.wiring.storage import OpenStorage
 
 
@@ -39,11 +44,13 @@ class WorldParts(TypedDict, total=False):
     The ``clock`` replaces that of the system. One of the ``providers`` whose name is ``mine``
     answers for the models ``mine/…``, before any other of that name. The ``tools`` (functions,
     executors, folders of manifests) are those of every run, next to the ones that are configured.
+    The sources of ``secrets`` are asked before those that the settings name.
     """
 
     clock: Clock | None
     providers: Iterable[Provider]
     tools: Iterable[ExecutedTool]
+    secrets: Iterable[SecretSource]
 
 
 class CheckedParts(Struct, frozen=True):
@@ -52,6 +59,7 @@ class CheckedParts(Struct, frozen=True):
     clock: Clock
     providers: Mapping[str, Provider]
     tools: tuple[ExecutedTool, ...]
+    secrets: tuple[SecretSource, ...] = ()
 
     @classmethod
     def of(cls, **parts: Unpack[WorldParts]) -> Self:
@@ -60,6 +68,7 @@ class CheckedParts(Struct, frozen=True):
             checked_clock(parts.get("clock")),
             by_name(parts.get("providers", ())),
             shared_tools(parts.get("tools", ())),
+            checked_sources(parts.get("secrets", ())),
         )
 
 
@@ -73,7 +82,8 @@ class WorldResources:
         self.config = config
         self.storage = storage
         self.clock = parts.clock
-        self.providers = ProviderPool(config, parts.providers)
+        self.secrets = opened_secrets(config, parts.secrets)
+        self.providers = ProviderPool(config, parts.providers, self.secrets)
         self.tools = parts.tools
         self.feed = Feed()
         self._trees: WeakValueDictionary[str, Account] = WeakValueDictionary()
@@ -107,17 +117,17 @@ class WorldResources:
 
     @cached_property
     def redactor(self) -> Redactor:
-        """Removes the secrets of the environment, as it was at the first run."""
-        return redactor_of(self.config)
+        """Removes the secrets that were there at the first run, and those resolved since."""
+        return redactor_of(self.config, self.secrets)
 
     @cached_property
     def full_redactor(self) -> Redactor:
         """Removes short secrets and names too, from what a run reads of itself."""
-        return redactor_of_everything(self.config)
+        return redactor_of_everything(self.config, self.secrets)
 
     @cached_property
     def clean_blobs(self) -> BlobStore:
-        """The store for the results of tools: without the secrets of the environment."""
+        """The store for the results of tools: without secrets."""
         return CleanBlobs(self.storage.blobs, self.redactor)
 
     @cached_property

@@ -57,7 +57,11 @@ class ConfiguredServers:
                     lock = self._world.storage.locks.owner.servers
             configured = load("artificer.backends.mcp.configured:configured")
             self._servers = configured(
-                servers, lock, self._world.clean_blobs, self._world.clock.now
+                servers,
+                lock,
+                self._world.clean_blobs,
+                self._world.clock.now,
+                self._world.secrets,
             )
         return self._servers
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 from artificer.backends.secrets.redaction import Redactor
 from artificer.config import Config
 from artificer.contracts.model_settings import ModelKeys, ModelSettings, RequestSettings
-from artificer.contracts.secret_references import PREFIXES, find_secrets, references_in
 from artificer.errors import AuthorError, ConfigError
 from artificer.ports import Provider
 from artificer.providers.longest_reply import begins
@@ -57,7 +55,7 @@ def settings_of(
     """Return what a run of ``provider/model`` records: the agent's own, else those configured.
 
     Raises:
-        ConfigError: the server does not take a setting, or a secret is not set or written out.
+        ConfigError: the server does not take a setting, or a secret is written out.
     """
     configured = config.models.get(model, ModelKeys())
     recorded = [_fitting(turn.over(configured).recorded, model) for turn in each_turn(settings)]
@@ -102,15 +100,9 @@ def _is(name: str, known: str) -> bool:
 
 
 def _check_secrets(settings: RequestSettings, redactor: Redactor) -> None:
-    _, missing = find_secrets(references_in(settings.headers), os.environ)
-    if missing:
-        raise ConfigError(
-            f"The secret {missing[0]!r} of a header is not set.",
-            hint=f"Set the environment variable {PREFIXES[0]}{missing[0].upper()}.",
-        )
     for text in (settings.headers, settings.body):
         if redactor.clean(text) != text:
             raise ConfigError(
-                "The extra headers or body hold a secret of this environment.",
+                "The extra headers or body hold a secret.",
                 hint="Refer to it in a header as {_secret:name}: settings are recorded.",
             )

@@ -63,13 +63,15 @@ class ChosenModel(Struct, frozen=True):
 class Recorded(Struct, frozen=True):
     """A run that is recorded, or copied from one that is: its id, its spec, its provider.
 
-    ``build_tokens`` replaces the limit of what all runs of a build may use together.
+    ``build_tokens`` replaces the limit of what all runs of a build may use together. A run
+    ``is_new`` until its model has replied.
     """
 
     run: str
     spec: RunSpec
     provider: Provider
     build_tokens: int | None = None
+    is_new: bool = False
 
 
 def make_spec(model: ChosenModel, config: Config, **facts: Any) -> RunSpec:

@@ -165,6 +165,7 @@ def _context(
         blobs=storage.blobs,
         clean_blobs=world.clean_blobs,
         redactor=world.full_redactor,
+        secrets=world.secrets,
         versions=storage.versions,
         reader=JournalReader(storage.journal, storage.blobs),
         now=world.clock.now,

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 from artificer.backends.browser.spec.commands import BrowserCommand, browser_commands
+from artificer.backends.browser.spec.flows import secrets_of, usable_flows
 from artificer.backends.browser.spec.keys import BrowserKeys
 from artificer.backends.browser.spec.scope import host_refusal, place_in
 from artificer.backends.browser.visit import Site, Visit
@@ -21,6 +22,7 @@ from artificer.errors import BugError, ConfigError
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.ports.clock import wall_time
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 from artificer.values.base import JsonValue, Problem
 
 
@@ -36,13 +38,15 @@ class BrowserExecutor:
         *,
         blobs: BlobStore,
         live: str = "",
+        secrets: Secrets = ENVIRONMENT,
         now: Now = wall_time,
     ) -> None:
         """``live`` is where the operator's running browser is found, if tools may have a page in
-        it, ``now`` the time of the evidence. Raises ConfigError when one wants that and may not,
-        and ToolDefinitionError when two share a name.
+        it, ``secrets`` finds the values of references, ``now`` is the time of the evidence. Raises
+        ConfigError when one wants that and may not, and ToolDefinitionError when two share a name.
         """
         self._blobs = blobs
+        self._secrets = secrets
         self._now = now
         self._commands: dict[str, tuple[Site, BrowserCommand]] = {}
         found: list[ToolDefinition] = []
@@ -58,6 +62,12 @@ class BrowserExecutor:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The definitions, in the given order."""
         return self._definitions
+
+    def needed_secrets(self, tool: str) -> Iterable[str]:
+        """Return the names of the secrets of all logins (ports.NeedingSecrets)."""
+        site, command = self._commands[tool]
+        flows = usable_flows(site.keys).values() if command.action == "login" else ()
+        return dict.fromkeys(name for flow in flows for name in secrets_of(flow))
 
     async def execute(self, call: Call) -> Receipt:
         """Perform one action within the call's time, after those that were called before it."""
@@ -86,7 +96,7 @@ class BrowserExecutor:
         key = (run, site.tool.name)
         if key not in self._visits:
             tenure = UsageLimiter("browser", "without a page", site.keys)
-            self._visits[key] = Visit(site, self._blobs, tenure, self._now)
+            self._visits[key] = Visit(site, self._blobs, tenure, self._secrets, self._now)
         return self._visits[key]
 
 
@@ -96,7 +106,9 @@ def executors(
     """Return one executor for the browsers of a folder."""
     manifests = [file.manifest for file in files]
     live, blobs = context.settings.live, context.clean_blobs
-    yield BrowserExecutor(manifests, blobs=blobs, live=live, now=context.now)
+    yield BrowserExecutor(
+        manifests, blobs=blobs, live=live, secrets=context.secrets, now=context.now
+    )
 
 
 def _site(manifest: Manifest[BrowserKeys], live: str) -> Site:

@@ -22,11 +22,11 @@ from artificer.backends.secrets.redaction import Redactor
 from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.contracts.scope import Scope
-from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import OperatorError
 from artificer.manifests.keys import ToolKeys
 from artificer.ports import Attachment, BlobStore, Receipt
 from artificer.ports.attachment import attachment_of
+from artificer.secrets.resolver import Secrets
 from artificer.values.base import JsonValue
 
 
@@ -47,11 +47,12 @@ class Visit:
     site: Site
     blobs: BlobStore
     tenure: UsageLimiter
+    secrets: Secrets
     now: Now
     _page: BrowserPage | None = None
     _watch: asyncio.Task[None] | None = None
     _hosts: frozenset[str] = frozenset()
-    _secrets: dict[str, str] = field(default_factory=dict)
+    _typed: dict[str, str] = field(default_factory=dict)
 
     async def perform(
         self, command: BrowserCommand, arguments: Mapping[str, JsonValue], deadline: Deadline
@@ -162,12 +163,12 @@ class Visit:
 
     async def _log_in(self, page: BrowserPage, service: str) -> str:
         flow = self.site.keys.auth_flows[service]
-        secrets, missing = find_secrets(secrets_of(flow), os.environ)
-        if missing:
-            raise ActionError(f"Not done: {PREFIXES[0]}{missing[0].upper()} is not set.")
+        found = await self.secrets.found(secrets_of(flow))
+        if found.missing:
+            raise ActionError(f"Not done: {found.missing}.")
         _, *others = secrets_of(flow)  # a user's name is no secret: pages greet with it
-        self._secrets |= {name: secrets[name] for name in others}
-        await page.on_page(lambda it: log_in(it, flow, secrets), may_submit=True)
+        self._typed |= {name: found.values[name] for name in others}
+        await page.on_page(lambda it: log_in(it, flow, found.values), may_submit=True)
         url, _ = await page.where()
         self._hosts |= {urlsplit(url).hostname or ""}
         return f"Logged in to {service}."
@@ -198,7 +199,7 @@ class Visit:
 
     def _clean(self, text: str) -> str:
         """A text of the page without the secrets that were typed into it."""
-        return Redactor(self._secrets).clean(text) if self._secrets else text
+        return Redactor(self._typed).clean(text) if self._typed else text
 
     async def _open(self, seconds: float) -> BrowserPage:
         site = self.site

@@ -54,6 +54,7 @@ from artificer.manifests.keys import CALL_PLACES, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, CallLocks, Executor, Preview, Probed, Receipt
 from artificer.ports.clock import wall_time
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.blocks import CallStatus
 
@@ -97,19 +98,19 @@ class CommandExecutor:
         tools: Sequence[CommandFile],
         *,
         cwd: Path | None = None,
-        env_allow: Iterable[str] = (),
         blobs: BlobStore | None = None,
         evidence: Path | None = None,
         grants: Grants | None = None,
         sandboxes: Sequence[SandboxFinding] | None = None,
+        secrets: Secrets = ENVIRONMENT,
         now: Now = wall_time,
     ) -> None:
         """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the
-        current one). ``env_allow`` names further variables that programs may see. Output that is
-        too long for an envelope is kept in ``blobs``, if there are any. ``evidence`` is where
-        calls that need a folder of their own get it (default: a temporary folder). ``grants`` is
-        what a sandbox lets them do (default: there is none), ``sandboxes`` those to choose from,
-        ``now`` the time of the evidence.
+        current one). Output that is too long for an envelope is kept in ``blobs``, if there are
+        any. ``evidence`` is where calls that need a folder of their own get it (default: a
+        temporary folder). ``grants`` is what a sandbox lets them do (default: there is none),
+        ``sandboxes`` those to choose from. ``secrets`` finds the values of references (default: in
+        the environment), ``now`` is the time of the evidence.
 
         Tools that are only declared (``dispatch = "callback"``) are left out. Raises
         ToolDefinitionError when two tools share a name, and ConfigError when a tool's sandbox
@@ -127,15 +128,20 @@ class CommandExecutor:
         self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
         for tool in self._tools.values():
             self._sandbox.check(tool.manifest.tool)
-        self._env = child_environment(os.environ, env_allow)
+        self._env = child_environment(os.environ)
         self._blobs = blobs
         self._evidence = evidence
+        self._secrets = secrets
         self._now = now
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The definitions, in the given order."""
         return self._definitions
+
+    def needed_secrets(self, tool: str) -> Iterable[str]:
+        """Return the names of the secrets that a tool's inputs hold (ports.NeedingSecrets)."""
+        return self._tools[tool].manifest.part.secrets
 
     def plan(self, call: Call) -> CommandPlan:
         """Return what a call would run. Makes the call's folder, if its program receives one."""
@@ -209,9 +215,9 @@ class CommandExecutor:
             )
         if plan.problems:
             return refuse(call.definition.name, plan.problems)
-        inputs = inputs_of(tool.manifest, plan.values, os.environ)
+        inputs = await inputs_of(tool.manifest, plan.values, os.environ, self._secrets)
         if inputs.missing:
-            fault = f"not run: the environment variable {inputs.missing} is not set"
+            fault = f"not run: {inputs.missing}"
             return _not_started(call, plan, timestamp, fault)
         seconds = call.definition.timeout_ms / 1000
         ends = time.monotonic() + seconds
@@ -295,6 +301,7 @@ def executors(files: Sequence[CommandFile], context: ExecutorContext) -> Iterabl
         blobs=context.clean_blobs,
         evidence=context.evidence,
         grants=context.grants,
+        secrets=context.secrets,
         now=context.now,
     )
 

@@ -19,9 +19,9 @@ from artificer.backends.secrets.redaction import CleanBlobs, Redactor
 from artificer.contracts.arguments.bind import BoundArguments
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.evidence import Parsed
-from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.manifests.model import Manifest
 from artificer.ports import BlobStore
+from artificer.secrets.resolver import Secrets
 from artificer.values.base import JsonObject, JsonValue, Problem
 
 _HOLDS_SECRET = re.compile(
@@ -37,7 +37,7 @@ MIN_SECRET = 8
 class Inputs:
     """The inputs of one call: ``env`` and ``stdin`` hold secrets, and are shown nowhere.
 
-    ``missing`` is the variable of a secret that is not set; nothing can start without it.
+    ``missing`` says which secret cannot be had; nothing can start without it.
     """
 
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -73,24 +73,25 @@ class Inputs:
         return CleanBlobs(blobs, self.redactor) if self.redactor.longest else blobs
 
 
-def inputs_of(
+async def inputs_of(
     manifest: Manifest[CommandPart],
     values: Mapping[str, JsonValue],
     environment: Mapping[str, str],
+    secrets: Secrets,
 ) -> Inputs:
-    """Return the inputs of a call, with the secrets of the environment."""
+    """Return the inputs of a call, with its secrets and the variables that it inherits."""
     wanted = manifest.part.surroundings
-    secrets, missing = find_secrets(wanted.secrets, environment)
-    if missing:
-        return Inputs(missing=PREFIXES[0] + missing[0].upper())
+    found = await secrets.found(wanted.secrets)
+    if found.missing:
+        return Inputs(missing=found.missing)
     arguments = _by_name(manifest)
     env = {
         name: value
         for name, parts in wanted.env
-        if (value := filled(parts, values, arguments, secrets)) is not None
+        if (value := filled(parts, values, arguments, found.values)) is not None
     }
-    stdin = filled(wanted.stdin or (), values, arguments, secrets) or ""
-    hidden = secrets | {
+    stdin = filled(wanted.stdin or (), values, arguments, found.values) or ""
+    hidden = {**found.values} | {
         name: value
         for name, value in passed(manifest, environment).items()
         if _HOLDS_SECRET.search(name) and len(value) >= MIN_SECRET

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
 from artificer.backends.context import ExecutorContext
@@ -34,13 +33,13 @@ from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.contracts.evidence import MAX_EVIDENCE, Parsed, Stream
-from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import BugError, MissingExtraError
 from artificer.manifests.keys import KEY_PLACE, TOKEN_PLACE
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.output import parse_output
 from artificer.ports import BlobStore, Call, Executor, Preview, Probed, Receipt
 from artificer.ports.clock import wall_time
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
@@ -53,11 +52,11 @@ class HttpExecutor:
         tools: Sequence[Manifest[HttpTemplate]],
         *,
         blobs: BlobStore | None = None,
-        environment: Mapping[str, str] | None = None,
+        secrets: Secrets = ENVIRONMENT,
         resolve: HostResolver = resolve_by_system,
         now: Now = wall_time,
     ) -> None:
-        """``environment`` is where secrets are found (default: this process's own), ``resolve``
+        """``secrets`` finds the values of references (default: in the environment), ``resolve``
         finds the addresses of hosts, ``now`` is the time of the evidence.
 
         Raises ToolDefinitionError when two tools share a name, and MissingExtraError when there
@@ -70,12 +69,16 @@ class HttpExecutor:
         self._blobs = blobs
         self._resolve = resolve
         self._now = now
-        self._environment = os.environ if environment is None else environment
+        self._secrets = secrets
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The definitions, in the given order."""
         return self._definitions
+
+    def needed_secrets(self, tool: str) -> Iterable[str]:
+        """Return the names of the secrets in a tool's request (ports.NeedingSecrets)."""
+        return self._tools[tool].part.secrets
 
     def plan(self, call: Call) -> BuiltRequest:
         """The request that a call would send, its secrets still names, or why it would not."""
@@ -125,7 +128,7 @@ class HttpExecutor:
         if built.request is None:
             return refuse(call.definition.name, built.problems)
         exchange = _Exchange(tool, call, built.request, self._blobs, self._now)
-        return await exchange.run(self._environment, self._resolve)
+        return await exchange.run(self._secrets, self._resolve)
 
 
 def executors(
@@ -133,7 +136,9 @@ def executors(
 ) -> Iterable[Executor]:
     """Return one executor for the requests of a folder."""
     manifests = [file.manifest for file in files]
-    yield HttpExecutor(manifests, blobs=context.clean_blobs, now=context.now)
+    yield HttpExecutor(
+        manifests, blobs=context.clean_blobs, secrets=context.secrets, now=context.now
+    )
 
 
 def _own_headers(call: Call, *, traced: bool) -> tuple[tuple[str, str], ...]:
@@ -168,18 +173,17 @@ class _Exchange:
         self._redactor = Redactor({})
         self._began = Began.at(now)
 
-    async def run(self, environment: Mapping[str, str], resolve: HostResolver) -> Receipt:
+    async def run(self, secrets: Secrets, resolve: HostResolver) -> Receipt:
         """Send, read and judge."""
-        secrets, missing = find_secrets(self._request.secrets, environment)
-        if missing:
-            variable = PREFIXES[0] + missing[0].upper()
-            return await self._receipt("error", f"Not sent: {variable} is not set.", None)
-        self._redactor = Redactor(secrets)
         seconds = self._call.definition.timeout_ms / 1000
+        found = await secrets.found(self._request.secrets, seconds)
+        if found.missing:
+            return await self._receipt("error", f"Not sent: {found.missing}.", None)
+        self._redactor = Redactor(found.values)
         try:
             async with asyncio.timeout(seconds):
                 own = _own_headers(self._call, traced=self._template.trace)
-                ready = make_ready(self._request, secrets, own)
+                ready = make_ready(self._request, found.values, own)
                 await send(ready, self._received, self._reach(ready.url, resolve))
         except TimeoutError:
             return await self._receipt("timeout", f"No full response within {seconds:g} s.", None)

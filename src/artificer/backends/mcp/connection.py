@@ -9,21 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from artificer.backends.mcp.messages import CallFacts, clean_messages
-from artificer.backends.mcp.oauth import OAuthClient, authorization
+from artificer.backends.mcp.oauth import authorization
 from artificer.backends.mcp.secrets import ServerSecrets
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import MAX_TOOLS
 from artificer.backends.mcp.stdio import StdioServer
 from artificer.backends.process.environment import child_environment
 from artificer.backends.secrets.redaction import Redactor
 from artificer.errors import ConfigError, MissingExtraError
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
@@ -39,7 +39,6 @@ TOOLS_CHANGED = "The server says that its tools have changed; this run keeps tho
 CANCEL_GRACE = 0.5
 """Seconds that the SDK gets to tell a server that a call is cancelled."""
 
-
 CLOSE_PATIENCE = 5.0
 """Seconds that a connection gets to close in order."""
 
@@ -48,34 +47,11 @@ class LinkError(Exception):
     """A server could not be reached or broke its protocol; the message is for the model."""
 
 
-@dataclass(frozen=True)
-class McpServer:
-    """A server as the operator configured it: a command to start, or a URL.
-
-    Values of ``env`` and ``headers`` may hold ``{_secret:name}``. ``oauth`` gets the tokens of a
-    server behind a URL. With ``fencing`` and ``trace`` it gets what tells calls, their owners and
-    their traces apart (`of_call`).
-    """
-
-    name: str
-    command: tuple[str, ...] = ()
-    url: str = ""
-    env: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    oauth: OAuthClient | None = None
-    start_seconds: float = 30.0
-    cwd: Path | None = None
-    lock: Path | None = None
-    """A lock that its processes hold as long as they live."""
-    fencing: bool = False
-    trace: bool = False
-
-
 class McpLink:
     """One server's connection."""
 
-    def __init__(self, server: McpServer, environment: Mapping[str, str] | None = None) -> None:
-        """``environment`` is where secrets are found (default: this process's own).
+    def __init__(self, server: McpServer, secrets: Secrets = ENVIRONMENT) -> None:
+        """``secrets`` finds the values of references (default: in the environment).
 
         Raises MissingExtraError when the SDK is not installed.
         """
@@ -83,9 +59,7 @@ class McpLink:
             raise MissingExtraError("mcp", needed_for="An MCP server")
         self.server = server
         self.has_changed = False
-        self._secrets = ServerSecrets(
-            server.name, os.environ if environment is None else environment
-        )
+        self._secrets = ServerSecrets(server.name, secrets)
         self._lock = asyncio.Lock()
         self._life: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -228,7 +202,7 @@ class McpLink:
     async def _transport(self) -> AsyncIterator[Any]:
         server = self.server
         if server.command:
-            env = {**child_environment(os.environ), **self._secrets.fill(server.env)}
+            env = {**child_environment(os.environ), **await self._secrets.fill(server.env)}
             self._process = StdioServer(server.command, env, server.cwd, server.lock)
             yield clean_messages(self._process, self._secrets)
             return
@@ -237,9 +211,9 @@ class McpLink:
 
         from artificer.backends.mcp.http import bounded_client
 
-        headers, auth = self._secrets.fill(server.headers), None
+        headers, auth = await self._secrets.fill(server.headers), None
         if server.oauth is not None:
-            auth = authorization(server.oauth, server.url, self._secrets)
+            auth = await authorization(server.oauth, server.url, self._secrets)
         async with bounded_client(headers, MAX_RESPONSE, auth) as http:
             yield clean_messages(
                 streamable_http_client(server.url, http_client=http), self._secrets

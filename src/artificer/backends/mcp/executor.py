@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from artificer.backends.mcp.connection import LinkError, McpLink, McpServer
+from artificer.backends.mcp.connection import LinkError, McpLink
 from artificer.backends.mcp.messages import KEY_FACT, TOKEN_FACT, TRACE_FACT, CallFacts
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.envelope import McpEnvelope, McpOutcome, mcp_content
 from artificer.backends.mcp.spec.tools import McpContract, RemoteFacts, RemoteTool, adopt
 from artificer.backends.receipts import Began, Now, status_of
@@ -132,6 +133,10 @@ class McpExecutor:
     def tools(self) -> tuple[ToolDefinition, ...]:
         """The definitions, in the given order."""
         return self._definitions
+
+    def needed_secrets(self, tool: str) -> Iterable[str]:
+        """Return the names of the secrets of the connection (ports.NeedingSecrets)."""
+        return self._link.server.needed_secrets
 
     async def execute(self, call: Call) -> Receipt:
         """Call the server's tool within the call's time; a dead server is an error receipt."""

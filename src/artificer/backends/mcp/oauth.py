@@ -6,6 +6,7 @@ and are taken out of what the server answers like every other secret.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +29,11 @@ class OAuthClient:
     client_secret: str
     scope: str | None = None
     auth_method: Literal["client_secret_basic", "client_secret_post"] = "client_secret_basic"
+
+    @property
+    def filled(self) -> Mapping[str, str]:
+        """Return the texts that secrets are put into."""
+        return {"client_secret": self.client_secret}
 
 
 class Tokens:
@@ -58,18 +64,19 @@ class Tokens:
         self._client = client_info
 
 
-def authorization(client: OAuthClient, url: str, secrets: ServerSecrets) -> httpx2.Auth:
+async def authorization(client: OAuthClient, url: str, secrets: ServerSecrets) -> httpx2.Auth:
     """Return the authorization of requests to the server at ``url``.
 
     Raises ConfigError for a secret that is not set.
     """
     from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 
+    filled = await secrets.fill(client.filled)
     return ClientCredentialsOAuthProvider(
         server_url=url,
         storage=Tokens(secrets),
         client_id=client.client_id,
-        client_secret=secrets.fill({"client_secret": client.client_secret})["client_secret"],
+        client_secret=filled["client_secret"],
         token_endpoint_auth_method=client.auth_method,
         scope=client.scope,
         issuer=client.issuer,

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from artificer.backends.mcp.connection import McpLink, McpServer
+from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import McpExecutor, McpTool, discover
+from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.keys import McpKeys
 from artificer.backends.mcp.spec.tools import McpContract, RemoteTool
 from artificer.backends.receipts import Now
@@ -16,6 +17,7 @@ from artificer.errors import ConfigError
 from artificer.manifests.model import Manifest
 from artificer.ports import BlobStore
 from artificer.ports.clock import wall_time
+from artificer.secrets.resolver import ENVIRONMENT, Secrets
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,16 @@ class McpServers:
     """The servers by their names. Each is connected to when it is first needed."""
 
     def __init__(
-        self, offers: Iterable[Offer], blobs: BlobStore | None = None, now: Now = wall_time
+        self,
+        offers: Iterable[Offer],
+        blobs: BlobStore | None = None,
+        now: Now = wall_time,
+        secrets: Secrets = ENVIRONMENT,
     ) -> None:
-        """``now`` is the time of the evidence."""
+        """``now`` is the time of the evidence, ``secrets`` finds the values of references."""
         self._offers = {offer.server.name: offer for offer in offers}
         self._now = now
+        self._secrets = secrets
         self._links: dict[str, McpLink] = {}
         self._blobs = blobs
 
@@ -102,5 +109,5 @@ class McpServers:
                 hint=f"Known: {known}. Configure others in [mcp.servers.{name}] of artificer.toml.",
             )
         if name not in self._links:
-            self._links[name] = McpLink(self._offers[name].server)
+            self._links[name] = McpLink(self._offers[name].server, self._secrets)
         return self._links[name]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
+from artificer.secrets.made import looks_made
+
 WELL_KNOWN = (
     # models
     *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"),
@@ -36,8 +38,8 @@ WELL_KNOWN = (
     ),
     *("DIGITALOCEAN_ACCESS_TOKEN", "CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY", "HCLOUD_TOKEN"),
     *("LINODE_TOKEN", "HEROKU_API_KEY", "FLY_API_TOKEN", "NETLIFY_AUTH_TOKEN", "VERCEL_TOKEN"),
-    *("RAILWAY_TOKEN", "PULUMI_ACCESS_TOKEN", "TFE_TOKEN", "VAULT_TOKEN", "CONSUL_HTTP_TOKEN"),
-    *("NOMAD_TOKEN", "OP_SERVICE_ACCOUNT_TOKEN", "DOPPLER_TOKEN"),
+    *("RAILWAY_TOKEN", "PULUMI_ACCESS_TOKEN", "TFE_TOKEN", "VAULT_TOKEN", "BAO_TOKEN"),
+    *("CONSUL_HTTP_TOKEN", "NOMAD_TOKEN", "OP_SERVICE_ACCOUNT_TOKEN", "DOPPLER_TOKEN"),
     # services
     *("SLACK_TOKEN", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_USER_TOKEN"),
     *("SLACK_SIGNING_SECRET", "SLACK_WEBHOOK_URL", "DISCORD_TOKEN", "DISCORD_BOT_TOKEN"),
@@ -64,16 +66,10 @@ WITH_PASSWORD = (
 )
 """Variables that are URLs: the password in them is a secret."""
 
-MIN_LENGTH = 8
-"""Characters of the shortest value of these variables that is taken for a secret."""
-
-MIN_MADE = 16
-"""The shortest length at which a value of lower-case letters only counts as a secret."""
-
 
 def well_known(environment: Mapping[str, str]) -> dict[str, str]:
     """The secrets of these variables by their names."""
-    return {name: value for name, value in _found(environment) if _looks_made(value)}
+    return {name: value for name, value in _found(environment) if looks_made(value)}
 
 
 def _found(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -88,9 +84,3 @@ def _password(url: str) -> str:
         return unquote(urlsplit(url).password or "")
     except ValueError:
         return ""
-
-
-def _looks_made(value: str) -> bool:
-    """Whether a value is more than a word: ``postgres`` is also a password."""
-    is_word = value.isalpha() and value.islower() and len(value) < MIN_MADE
-    return len(value) >= MIN_LENGTH and not is_word

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -29,6 +29,9 @@ def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str
     found = {name: environment.get(name, "") for name in sorted(names)}
     return {name: value for name, value in found.items() if len(value) >= MIN_HIDDEN}
 
+
+KEPT_VALUES = 4
+"""The most values of one name that are known: a secret is replaced by a new one now and then."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 """Characters that no text encoding changes."""
@@ -91,20 +94,49 @@ class _Mixed(Struct, frozen=True):
 class Redactor:
     """Takes secrets out of texts, in each form in which a request may have carried them."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
+    def __init__(
+        self, secrets: Mapping[str, str], hides: Callable[[str, str], bool] | None = None
+    ) -> None:
+        """``hides`` says of a name and its value whether it is one to take out (default: yes)."""
+        self._hides = hides or (lambda _, value: bool(value))
+        self._names: dict[str, str] = {}
+        self._prepare({n: v for n, v in secrets.items() if self._hides(n, v)})
+
+    def learn(self, secrets: Mapping[str, str]) -> None:
+        """Take these out from now on too: a value that is known already keeps its name.
+
+        Of the values that a secret had one after another, the last ones are known.
+        """
+        new = {
+            name: value
+            for name, value in secrets.items()
+            if value not in self._names and self._hides(name, value)
+        }
+        if new:
+            self._prepare(new)
+
+    def _prepare(self, secrets: Mapping[str, str]) -> None:
+        names = dict(self._names)
+        for name, value in secrets.items():
+            former = [held for held, of in names.items() if of == name]
+            for old in former[: max(0, len(former) + 1 - KEPT_VALUES)]:
+                del names[old]
+            names[value] = name
         forms: dict[str, str] = {}
-        self._mixed: list[_Mixed] = []
+        mixed: list[_Mixed] = []
         # The longest first: one secret may be the beginning of another.
-        for name, value in sorted(secrets.items(), key=lambda item: -len(item[1])):
+        for value, name in sorted(names.items(), key=lambda item: -len(item[0])):
             mark = mark_of(name)
             forms |= dict.fromkeys(forms_of(value), mark)
             if not _PLAIN.fullmatch(value):
                 core = max(_PLAIN.findall(value), key=len, default="")
-                self._mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
-        self._forms = sorted(forms.items(), key=lambda item: -len(item[0]))
-        percent = (len(quote(value, safe="")) for value in secrets.values())
+                mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
+        percent = (len(quote(value, safe="")) for value in names)
         self.longest = max([*percent, *map(len, forms)], default=0)
         """Characters of the longest form: as many may be missing at a cut."""
+        # Another thread may be cleaning a text: each of these is replaced as a whole.
+        self._mixed, self._names = mixed, names
+        self._forms = sorted(forms.items(), key=lambda item: -len(item[0]))
 
     def _may_hold(self, text: str) -> bool:
         """Whether a text may hold a secret at all, said in one pass: nearly none does."""

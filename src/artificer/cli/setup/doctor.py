@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.config import FILE_NAME, Config
+from artificer.errors import ConfigError
+from artificer.secrets.kinds import secrets_of
 from artificer.values.release import RELEASE
 from artificer.wiring.extras import EXTRAS, how_to_install, version_of
 from artificer.wiring.local_servers import CheckedProvider, ask_local
@@ -39,8 +42,10 @@ async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
     config = configuration(settings)
     ok, detail = await journal_finding(config)
     diagnoses = [*_program(), *_places(config), Diagnosis("journal", ok, detail)]
-    diagnoses += [*_sandboxes(config), *(await _providers(config))]
-    diagnoses += await _ask(config, _candidates(config, options))
+    diagnoses += [*_sandboxes(config)]
+    usable, found = await asyncio.to_thread(_secrets, config)
+    diagnoses += [*found, *(await _providers(usable))]
+    diagnoses += await _ask(usable, _candidates(config, options))
     if options.as_json:
         out_json([asdict(diagnosis) for diagnosis in diagnoses])
     else:
@@ -87,6 +92,22 @@ def _sandboxes(config: Config) -> list[Diagnosis]:
     ok = (choice is not None or None) if wanted.mode != "required" else choice is not None
     hint = "[sandbox] mode in artificer.toml" if wanted.mode == "off" else ""
     return [*found, Diagnosis("sandbox", ok, f"mode {wanted.mode}: {used}", hint)]
+
+
+def _secrets(config: Config) -> tuple[Config, list[Diagnosis]]:
+    """Each source of secrets, whether it can be asked, and the settings with those alone."""
+    found, usable = [], []
+    for setting in config.secrets:
+        what = f"secrets {setting.partition(':')[0]}"
+        try:
+            secrets = secrets_of((setting,))
+            fault, place = secrets.fault(), secrets.places("NAME")
+        except ConfigError as error:
+            found.append(Diagnosis(what, False, error.message, error.hint or ""))
+        else:
+            found.append(Diagnosis(what, not fault, fault or ", ".join(place)))
+            usable.append(setting)
+    return config.replace(secrets=tuple(usable)), found
 
 
 async def _providers(config: Config) -> list[Diagnosis]:

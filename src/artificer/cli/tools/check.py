@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,14 +17,16 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
-from artificer.contracts.secret_references import PREFIXES, find_secrets
 from artificer.errors import ManifestError
 from artificer.manifests.model import ManifestFile
+from artificer.secrets.resolver import Secrets
+from artificer.wiring.secrets import opened_secrets
 
 
 def check(settings: Settings, options: CheckToolsOptions) -> Exit:
     """Print every fault; return 4 if there are any."""
     config = configuration(settings)
+    secrets = opened_secrets(config)
     compat = options.compat or config.tools_compat
     bad = 0
     for folder in options.folders:
@@ -38,7 +39,7 @@ def check(settings: Settings, options: CheckToolsOptions) -> Exit:
         if not tools:
             note(f"warning: {folder}: no file in it ends in .clad.toml")
         for tool in tools:
-            warnings = (*tool.manifest.warnings, *_doubts(tool))
+            warnings = (*tool.manifest.warnings, *_doubts(tool), *_missing(tool, secrets))
             for warning in warnings:
                 note(f"warning: {warning}")
         out(f"{folder}: {count(len(tools), 'tool')}", "good")
@@ -54,8 +55,15 @@ def _doubts(tool: ManifestFile[Any]) -> Iterator[str]:
     program = _program(tool, part)
     if program and shutil.which(program) is None:
         yield f"{tool.file}: command: the program {program} is not installed here"
-    for name in find_secrets(part.surroundings.secrets, os.environ)[1]:
-        yield f"{tool.file}: command: {PREFIXES[0]}{name.upper()} is not set here"
+
+
+def _missing(tool: ManifestFile[Any], secrets: Secrets) -> Iterator[str]:
+    """Secrets of a manifest that cannot be had here."""
+    part = tool.manifest.part
+    names: tuple[str, ...] = getattr(part, "secrets", ())
+    for name in names:
+        if missing := secrets.find((name,)).missing:
+            yield f"{tool.file}: {tool.manifest.backend}: {missing} here"
 
 
 def _program(tool: ManifestFile[Any], part: CommandPart) -> str:

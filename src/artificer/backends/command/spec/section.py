@@ -42,6 +42,11 @@ class CommandPart:
     constants: Mapping[str, JsonValue] = field(default_factory=dict)
     success_exit: tuple[int, ...] = (0,)
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the secrets, each once."""
+        return self.surroundings.secrets
+
     @cached_property
     def places_folder(self) -> bool:
         """Whether the command holds the path of a folder of the call's own."""

@@ -85,6 +85,11 @@ class HttpTemplate(Value):
             found.append(TemplatePart(argument=self.whole))
         return (*found, *(p for text in _texts(self.json_body) for p in parse_parts(text)))
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The names of the secrets, each once."""
+        return tuple(dict.fromkeys(part.secret for part in self.parts if part.secret is not None))
+
     def succeeded(self, status: int) -> bool:
         """Whether a response's status is a success."""
         if self.success_status:

@@ -1,0 +1,61 @@
+"""The seam to secrets: places in which the values are kept that references name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class SecretSource(Protocol):
+    """A place with secrets by their names. Names are ``\\w+``, values are texts that are not empty.
+
+    Its methods are called from several threads at once, and each comes back within seconds. What
+    cannot be asked raises OperatorError, whose message holds no secret.
+    """
+
+    @property
+    def local(self) -> bool:
+        """Whether it answers at once. One that does not is asked in a thread, and its answers are
+        kept for a minute.
+        """
+
+    def resolve(self, name: str) -> str | None:
+        """Return the value of a secret, or None where there is none of that name."""
+
+    def place(self, name: str) -> str:
+        """Return where a secret is looked for, for people: ``/run/secrets/name``."""
+
+    def at_hand(self) -> Mapping[str, str]:
+        """Return the values that can be read without asking for each, by name.
+
+        They are taken out of all texts of a run from its start; others once they are resolved. A
+        name that is not ``\\w+``, such as that of the source's own token, is never resolved.
+        """
+
+
+@runtime_checkable
+class NeedingSecrets(Protocol):
+    """An executor with tools that need secrets: they are looked for before a run begins."""
+
+    def needed_secrets(self, tool: str) -> Iterable[str]:
+        """Return the names of the secrets that every call of a tool needs."""
+
+
+@runtime_checkable
+class NeedingKey(Protocol):
+    """A provider that needs a key: it is looked for before a run begins."""
+
+    async def require_key(self) -> None:
+        """Raise ConfigError where there is none."""
+
+
+@runtime_checkable
+class SecretSourceKind(Protocol):
+    """A kind of secret source, as the entry-point group ``artificer.secrets`` offers it."""
+
+    def open(self, setting: str) -> SecretSource:
+        """Return the source of a setting such as ``vault:https://…``. Asks nobody yet.
+
+        Raises ConfigError where it cannot be used.
+        """

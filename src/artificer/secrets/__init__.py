@@ -1,0 +1,1 @@
+"""Finding the values of secrets: in the environment, in files, in a vault."""

@@ -1,0 +1,79 @@
+"""The behaviour of every source of secrets, as tests: one of your own passes them too.
+
+Subclass `SecretSourceSuite` in a test module and give it two pytest fixtures: ``source``, and
+``held``, the secrets that it has, by their names. One of them has several lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from artificer.errors import OperatorError
+from artificer.ports import SecretSource
+
+ABSENT = "a_secret_that_nobody_has"
+
+AWKWARD = ("", ".", "..", "../up", "a/b", "/etc/hostname", "a b", "a\nb", "*", "%2e%2e", "é" * 200)
+"""Names that no reference can have."""
+
+
+class SecretSourceSuite:
+    """The behaviour of the `SecretSource` port."""
+
+    def test_a_secret_is_resolved_as_it_is(
+        self, source: SecretSource, held: Mapping[str, str]
+    ) -> None:
+        """Every character counts; the same answer comes again."""
+        assert any("\n" in value for value in held.values()), "one of several lines"
+        for _ in range(2):
+            assert {name: source.resolve(name) for name in held} == dict(held)
+
+    def test_what_is_not_there_is_none(self, source: SecretSource) -> None:
+        """It is no error, and no empty text: the next source is asked."""
+        assert source.resolve(ABSENT) is None
+
+    def test_a_name_leads_nowhere_else(self, source: SecretSource, held: Mapping[str, str]) -> None:
+        """A path is no name."""
+        for name in AWKWARD:
+            with suppress(OperatorError):
+                assert source.resolve(name) is None
+        for name in held:
+            for path in (f"./{name}", f"x/../{name}", f"{name}/"):
+                with suppress(OperatorError):
+                    assert source.resolve(path) is None
+
+    def test_its_place_is_said_without_the_value(
+        self, source: SecretSource, held: Mapping[str, str]
+    ) -> None:
+        """People are told where to look, before and after."""
+        for name in (*held, ABSENT):
+            place = source.place(name)
+            assert name.lower() in place.lower()
+            assert place.isprintable()
+            assert not any(value in place for value in held.values())
+
+    def test_what_it_lists_is_what_it_resolves(
+        self, source: SecretSource, held: Mapping[str, str]
+    ) -> None:
+        """It may list nothing, and other values that are to be taken out of texts."""
+        listed = source.at_hand()
+        assert all(isinstance(value, str) and value for value in listed.values())
+        assert all(listed[name] == value for name, value in held.items() if name in listed)
+
+    def test_it_shows_no_value(self, source: SecretSource, held: Mapping[str, str]) -> None:
+        """An error or a log may show the object."""
+        for name in held:
+            source.resolve(name)
+        shown = f"{source!r} {source}"
+        assert not any(value in shown for value in held.values())
+
+    def test_several_threads_ask_at_once(
+        self, source: SecretSource, held: Mapping[str, str]
+    ) -> None:
+        """Each gets its own answer."""
+        names = [*held, ABSENT] * 10
+        with ThreadPoolExecutor(8) as threads:
+            found = [*threads.map(source.resolve, names)]
+        assert found == [held.get(name) for name in names]
