@@ -1,4 +1,4 @@
-"""``examples/plugin``, installed: a package that adds a backend, a provider and a storage."""
+"""``examples/plugin``, installed: a package that adds one of each kind to Artificer."""
 
 from __future__ import annotations
 
@@ -163,6 +163,25 @@ def test_a_storage_that_is_not_there_is_an_error(project: Project) -> None:
     assert "Unknown storage: 'nowhere'" in project.run('{"born_before": 1}').stderr
     (project.folder / "artificer.toml").write_text('storage = "elsewhere://x"\n')
     assert "does not name a folder" in project.run('{"born_before": 1}').stderr
+
+
+@pytest.mark.req("plugin-secrets")
+def test_an_installed_package_adds_a_source_of_secrets(project: Project) -> None:
+    file = project.folder / "our.env"
+    file.write_text("TRACKER=tr-51Hq8Zr7Tn3V\n")
+    (project.folder / "artificer.toml").write_text(f'secrets = ["dotenv:{file}"]\n')
+    tools = project.folder / "secret"
+    tools.mkdir()
+    script = "test ${#T} = 15 && echo it is $T"
+    text = HELLO.replace(
+        '["echo", "hello"]', f'["sh", "-c", "{script}"]\nenv.T = "{{_secret:tracker}}"'
+    )
+    (tools / "hello.clad.toml").write_text(text.replace('binary = "echo"\n', ""))
+    said = project.artificer("tools", "run", "secret", "hello", "--content")
+    assert "it is [secret tracker]" in said.stdout, said
+    file.unlink()
+    said = project.artificer("tools", "run", "secret", "hello", "--content")
+    assert f"not run: {file}, line TRACKER=… is not set" in said.stdout, said
 
 
 @pytest.mark.req("plugin-unusable")

@@ -1,22 +1,24 @@
-"""The plug-in keeps the promises of its three seams: ``pytest -o asyncio_mode=auto``."""
+"""The plug-in keeps the promises of its four seams: ``pytest -o asyncio_mode=auto``."""
 
 from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from artificer_plugin.executor import SqliteExecutor
 from artificer_plugin.provider import Relay
+from artificer_plugin.secrets import SECRETS
 from artificer_plugin.storage import STORAGE
 
 from artificer.backends.loader import load_folder
-from artificer.ports import Executor, Provider, Storage, StoragePlace
+from artificer.ports import Executor, Provider, SecretSource, Storage, StoragePlace
 from artificer.testing.executor_suite import CallOf, ExecutorSuite
 from artificer.testing.provider_suite import ProviderSuite
+from artificer.testing.secrets_suite import SecretSourceSuite
 from artificer.testing.storage_suite import StorageSuite
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -51,6 +53,17 @@ class TestSqliteExecutor(ExecutorSuite):
     @pytest.fixture
     def failing(self) -> CallOf:
         return "broken", {"born_before": 1900}
+
+
+class TestDotEnv(SecretSourceSuite):
+    @pytest.fixture
+    def held(self) -> Mapping[str, str]:
+        return {"tracker": "tr-51Hq8Zr7", "signing": "two\nlines"}
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> SecretSource:
+        (tmp_path / ".env").write_text('# ours\nTRACKER=tr-51Hq8Zr7\n\nsigning="two\\nlines"\n')
+        return SECRETS.open(f"dotenv:{tmp_path}/.env")
 
 
 class TestElsewhere(StorageSuite):
