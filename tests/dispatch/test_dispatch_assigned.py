@@ -174,7 +174,8 @@ async def test_without_an_answer_a_run_is_not_begun_but_tried_again() -> None:
 async def test_one_of_the_workers_looks_at_all_runs() -> None:
     """When it dies another one does. Nobody gets that as a run."""
     group = Group(3)
-    assert [await one.leads() for one in group.assigned] == [True, False, False]
+    assert [await one.leads() for one in group.assigned] == ["first", "no", "no"]
+    assert await group.assigned[0].leads() == "yes"
     group.living.clear()
     assert await group.assigned[2].lost() == []
-    assert await group.assigned[2].leads()
+    assert await group.assigned[2].leads() == "yes"

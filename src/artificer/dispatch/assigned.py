@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
+from typing import Literal
 
 from artificer.errors import ArtificerError
 from artificer.ownership.local import LocalOwner
 from artificer.ports import (
     CANCEL,
+    Assigned,
     Assignments,
     AssignmentStanding,
     ExecuteSegment,
@@ -23,6 +25,12 @@ log = logging.getLogger("artificer.dispatch.assigned")
 
 SUBMITTED = "submitted"
 """The cause of a run's first segment with a dispatcher: nothing has happened to the run since."""
+
+OURS: tuple[Assigned, ...] = ("first", "ours")
+"""A run is executed by who is told this of it."""
+
+Leading = Literal["first", "yes", "no"]
+"""Whether a worker looks at all runs: as the first of all, as before or after another one, not."""
 
 ALL_RUNS = "*"
 """Assigned as if it were a run: looking at all of them. No run has this id."""
@@ -38,6 +46,11 @@ class AssignedRuns:
         self._assignments = assignments
         self._owner = owner
 
+    @property
+    def id(self) -> str:
+        """The name of the worker."""
+        return self._owner.id
+
     async def execute(self, execute: ExecuteSegment, run: str, cause: str) -> SegmentEnd:
         """Execute a segment of a run, unless another worker has the run: then it is parked.
 
@@ -51,7 +64,7 @@ class AssignedRuns:
         except ArtificerError as error:
             log.warning("nobody knows which worker has run %s: %s", run, error.message)
             return Parked(UNKNOWN_S)
-        if whose != "ours":
+        if whose not in OURS:
             return RunOver() if whose == "over" else Parked()
         standing: AssignmentStanding = "left"
         try:
@@ -62,11 +75,14 @@ class AssignedRuns:
             with suppress(ArtificerError):  # it is lost with our lease, or asked for again
                 await self._assignments.put(run, self._owner.id, standing)
 
-    async def leads(self) -> bool:
-        """Return whether this worker is the one that looks at all runs. Raises OperatorError."""
+    async def leads(self) -> Leading:
+        """Return whether this worker is the one that looks at all runs. Raises OperatorError.
+
+        Also whether nobody did: then nothing is known of any run, as after a crash of the database.
+        """
         await self._owner.ready()
         found = await self._assignments.take(ALL_RUNS, self._owner.id, again=False)
-        return found == "ours"
+        return "first" if found == "first" else "yes" if found in OURS else "no"
 
     async def lost(self) -> list[str]:
         """Return runs that no worker has any more: they are this one's now. Raises OperatorError.

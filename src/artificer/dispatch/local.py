@@ -95,6 +95,8 @@ class LocalDispatcher:
             return
         if found.standing == "executing":
             found.again = cause
+        elif found.standing == "queued" and found.cause == SUBMITTED:
+            found.cause = cause  # something has happened to it: whoever had it does not matter
         elif found.standing == "parked":
             self._queue(found, cause)
         elif found.cause == SUBMITTED:  # it is queued, and another worker may have it since

@@ -14,11 +14,11 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from artificer.core.submission import Submission
-from artificer.dispatch.assigned import assigned_runs
+from artificer.dispatch.assigned import AssignedRuns, Leading
 from artificer.dispatch.callers import caller_of, ended_with, topmost
 from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
-from artificer.runtime.load import first_spec
+from artificer.runtime.load import UNREADABLE, first_spec
 from artificer.runtime.signals import Signalled, has_cancel
 from artificer.world import World, storage_of
 
@@ -78,16 +78,21 @@ class Sweeper:
         world: World,
         dispatcher: Dispatcher,
         times: SweepTimes | None = None,
+        assigned: AssignedRuns | None = None,
         *,
         children: bool = False,
     ) -> None:
+        """``assigned`` are the runs of this process, if it executes runs of a world that assigns
+        them. Otherwise it looks at all, and has none to execute that others have lost.
+        """
         self._children = children
         self._world = world
         self._storage = world.storage
         self._dispatcher = dispatcher
-        self._assigned = assigned_runs(world)
+        self._assigned = assigned
         self._arrivals = storage_of(world).arrivals
         self._times = times or SweepTimes()
+        self._again = set[str]()
         self._known: OrderedDict[str, _Known | None] = OrderedDict()
         self._newest: frozenset[str] | None = None
         self._position: int | None = None
@@ -101,9 +106,9 @@ class Sweeper:
         while True:
             try:
                 if loop.time() >= due:
-                    is_first = standings is not GOING_ON
-                    if is_first or await self._leads():
-                        await self.look_at_all(standings)
+                    leads, is_first = await self._leads(), standings is not GOING_ON
+                    if is_first or leads != "no":
+                        await self.look_at_all(standings, wakes=leads == "first" and not is_first)
                     standings, due = GOING_ON, loop.time() + self._times.all_s
                 if loop.time() >= lost_due:
                     await self.look_for_lost()
@@ -115,16 +120,16 @@ class Sweeper:
 
     async def look_at_new(self) -> None:
         """Submit the runs that are new, and wake those that have got signals."""
-        position, signalled = await self._storage.signals.since(self._position)
+        self._position, signalled = await self._storage.signals.since(self._position)
+        signalled, self._again = signalled | self._again, set()
         for run in sorted(signalled):
             await self._signalled(run)
-        self._position = position  # only now: what failed is looked at again
         known, before = self._newest or frozenset[str](), None
         newest = set[str]()
         while page := await self._storage.journal.runs(before, PAGE):
             found = [head.run for head in page if head.head.seq]
             for run in [run for run in found if run not in known]:
-                await self._submit(run)
+                await self._submitted(run)
             newest.update(found)
             before = page[0].run
             if before in known or self._newest is None or len(newest) > REMEMBERED:
@@ -144,11 +149,15 @@ class Sweeper:
         if self._assigned is None:
             return
         for run in await self._assigned.lost():
-            if await self._submit(run):
+            if await self._submitted(run):
                 await self._dispatcher.wake(run, "lost")
 
-    async def look_at_all(self, standings: tuple[str, ...] = (*GOING_ON, *WAITING)) -> None:
-        """Submit all runs that stand in one of these ways."""
+    async def look_at_all(
+        self, standings: tuple[str, ...] = (*GOING_ON, *WAITING), *, wakes: bool = False
+    ) -> None:
+        """Submit all runs that stand in one of these ways; with ``wakes`` also those that are
+        known here, and wait: nobody else knows them any more.
+        """
         if self._position is None:  # what comes from here on, ``look_at_new`` finds
             self._position, _ = await self._storage.signals.since(None)
             page = await self._storage.journal.runs(None, PAGE)
@@ -161,7 +170,9 @@ class Sweeper:
                     PAGE, before, status=standing, oldest_first=True
                 )
                 for run in listed.runs:
-                    if await self._submit(run.run):
+                    if await self._submitted(run.run):
+                        if wakes:
+                            await self._dispatcher.wake(run.run, "lost")
                         await self._end_with_caller(run.run)
                         counts[standing] += 1
                         oldest += [run.at] if standing == "open" else []
@@ -190,10 +201,10 @@ class Sweeper:
         if known is not None and (why := await ended_with(self._storage, known.caller)):
             await self._dispatcher.cancel(run, why)
 
-    async def _leads(self) -> bool:
+    async def _leads(self) -> Leading:
         """Return whether this worker looks at all runs, for the others too. Those find no more."""
-        leads = self._assigned is None or await self._assigned.leads()
-        if not leads:
+        leads: Leading = "yes" if self._assigned is None else await self._assigned.leads()
+        if leads == "no":
             self.backlog = Backlog()
         return leads
 
@@ -202,15 +213,30 @@ class Sweeper:
         try:
             top, state = await topmost(self._storage, run, submitted=self._children)
             ends = await has_cancel(self._storage.signals, top, state)
-        except ArtificerError as error:  # it was pruned, or cannot be read: nobody executes it
+            if not await self._submit(top):
+                return
+            if ends:
+                await self._dispatcher.cancel(top, "")
+            else:
+                await self._dispatcher.wake(top, "signal")
+        except UNREADABLE as error:  # it was pruned, or is damaged: nobody executes it
             log.warning("run %s has got a signal and cannot be read: %s", run, error.message)
-            return
-        if not await self._submit(top):
-            return
-        if ends:
-            await self._dispatcher.cancel(top, "")
-        else:
-            await self._dispatcher.wake(top, "signal")
+        except ArtificerError as error:
+            self._look_again(run, error)
+
+    async def _submitted(self, run: str) -> bool:
+        """Submit a run, as `_submit`. One that cannot be read now is looked at again."""
+        try:
+            return await self._submit(run)
+        except ArtificerError as error:
+            self._look_again(run, error)
+            return False
+
+    def _look_again(self, run: str, error: ArtificerError) -> None:
+        """Have a run woken with the next look, because a server did not answer."""
+        log.warning("run %s cannot be looked at now: %s", run, error.message)
+        if len(self._again) < REMEMBERED:
+            self._again.add(run)
 
     async def _submit(self, run: str) -> bool:
         """Submit a run, if it was submitted to workers; return whether it was."""
@@ -238,7 +264,7 @@ class Sweeper:
         journal = self._storage.journal
         try:
             spec = await first_spec(journal, self._storage.blobs, run)
-        except ArtificerError:
+        except UNREADABLE:
             return None
         if spec is None or spec.submission is None or (spec.parent and not self._children):
             return None

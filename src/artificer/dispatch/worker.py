@@ -11,6 +11,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from artificer.dispatch.agents import NO_AGENTS, Agents
+from artificer.dispatch.assigned import assigned_runs
 from artificer.dispatch.segments import Segments
 from artificer.dispatch.sweeper import GOING_ON, Backlog, Sweeper, SweepTimes
 from artificer.ports import AwaitsRuns, Dispatcher, Parked, RunOver, SegmentEnd
@@ -58,7 +59,8 @@ class Worker:
     ) -> None:
         self._options = options or WorkerOptions()
         self._dispatcher = dispatcher
-        self._sweeper = Sweeper(world, dispatcher, self._options.sweep, children=True)
+        assigned = assigned_runs(world)
+        self._sweeper = Sweeper(world, dispatcher, self._options.sweep, assigned, children=True)
         self._segments = Segments(world, agents, self._sweeper.wake_caller)
         self._executing: dict[str, float] = {}
         self._ended = Counter[str]()

@@ -12,8 +12,9 @@ AssignmentStanding = Literal["executing", "parked", "refused", "left", "over"]
 """How a run stands with its worker: it executes it; it waits with it until the run can go on; it
 cannot execute it, and another one may; it has left it to others; the run is over."""
 
-Assigned = Literal["ours", "elsewhere", "over"]
-"""Whose a run is that a worker asked for: its own, another one's, or nobody's, as it is over."""
+Assigned = Literal["first", "ours", "elsewhere", "over"]
+"""Whose a run is that a worker asked for: its own, of which nothing was known; its own; another
+one's; or nobody's, as it is over."""
 
 OVER_KEPT_S = 60
 """How long it is known that a run is over: workers that come late need not look at it."""

@@ -12,9 +12,19 @@ from artificer.core.record import EventLine, IntentLine, Line, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.errors import ArtificerError, NotFoundError, OperatorError, TamperedError
+from artificer.errors import (
+    ArtificerError,
+    AuthorError,
+    BugError,
+    NotFoundError,
+    OperatorError,
+    TamperedError,
+)
 from artificer.ports import BlobStore, Head, Journal, Record
 from artificer.values.canon import digest_of
+
+UNREADABLE = (NotFoundError, TamperedError, AuthorError, BugError)
+"""Errors of a run that is gone or damaged. Others pass, as when a server does not answer."""
 
 UNREDUCED = (ArtificerError, ValueError, TypeError, LookupError, AttributeError, StopIteration)
 """Errors of reducing an event that is not ours: anyone who writes a file can chain any event."""
@@ -142,7 +152,7 @@ async def first_spec(journal: Journal, blobs: BlobStore, run: str) -> RunSpec | 
         raise no_run(run)
     try:
         line = decode(records[0].body, blobs.get)
-    except ArtificerError:
+    except UNREADABLE:
         return None
     if isinstance(line, EventLine) and isinstance(line.event, PromptReceived):
         return line.event.spec

@@ -32,7 +32,10 @@ class MemoryAssignments:
 
     async def take(self, run: str, owner: str, *, again: bool) -> Assigned:
         """Ask for a run. See `Assignments.take`."""
-        found = self._runs.setdefault(run, _Assignment(owner, at=self._now()))
+        found = self._runs.get(run)
+        if found is None:
+            self._runs[run] = _Assignment(owner, at=self._now())
+            return "first"
         if found.standing == "over" and not again:
             return "over"
         if (
@@ -68,6 +71,10 @@ class MemoryAssignments:
         for run in lost[:RUNS_AT_ONCE]:
             self._runs[run].owner, self._runs[run].standing = owner, "parked"
         return sorted(lost[:RUNS_AT_ONCE])
+
+    def forget(self) -> None:
+        """Forget everything, as a crash of the database does."""
+        self._runs.clear()
 
     def _is_lost(self, found: _Assignment, owner: str) -> bool:
         if found.standing == "over" or owner in found.refused:

@@ -20,9 +20,9 @@ WITH ours AS (
     a.owner = excluded.owner OR a.standing IN ('left', 'refused')
     OR (%(again)s AND a.standing <> 'executing') OR a.owner NOT IN ({_LIVING})
   )
-  RETURNING run
+  RETURNING xmax = 0 AS is_first  -- it was inserted
 )
-SELECT (SELECT count(*) FROM ours) = 1, (SELECT standing FROM assignments WHERE run = %(run)s)
+SELECT (SELECT is_first FROM ours), (SELECT standing FROM assignments WHERE run = %(run)s)
 """
 _PUT: LiteralString = """
 UPDATE assignments SET standing = %(standing)s, at = clock_timestamp(),
@@ -56,8 +56,10 @@ class PostgresAssignments:
         """Ask for a run. See `Assignments.take`."""
         values = {"run": run, "owner": owner, "again": again}
         row = await self._server.ask(lambda db: db.execute(_TAKE, values).fetchone())
-        is_ours, before = row or (False, None)
-        return "ours" if is_ours else "over" if before == "over" else "elsewhere"
+        is_first, before = row or (None, None)
+        if is_first is not None:
+            return "first" if is_first else "ours"
+        return "over" if before == "over" else "elsewhere"
 
     async def put(self, run: str, owner: str, standing: AssignmentStanding) -> None:
         """Say how a run stands with the worker that has it."""
