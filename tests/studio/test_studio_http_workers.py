@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -11,9 +12,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from http_support import Seen, answer, serving
 from worker_kit import ServedJobs
 
 from artificer.agent import Agent
@@ -21,6 +24,7 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.core.signals import Cancel
 from artificer.dispatch.over_http import HttpWorker
+from artificer.errors import ForbiddenError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
@@ -350,3 +354,23 @@ async def test_a_worker_that_is_cut_off_stops_before_its_lease_ends(
         async with working(served, tmp_path / "2", second.agent(say("Perhaps."))):
             await eventually(lambda: state_of(served, run) == "done")
     assert (calls_of(served, run), second.begun) == (["ambiguous"], [])
+
+
+@pytest.mark.req("http-worker-outages")
+async def test_a_worker_waits_for_a_studio_without_database_and_ends_without_its_right() -> None:
+    """It was told that a job cannot be handed out now; then that its token is none."""
+    said = [(409, "operator"), (500, "tampered"), (409, "fenced"), (403, "forbidden")]
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        status, code = said.pop(0)
+        answer(status, json.dumps({"error": {"code": code, "message": "No."}}))(handler, seen)
+
+    async def execute(run: str, _: str) -> SegmentSaid:
+        raise AssertionError
+
+    with serving(respond) as server:
+        storage = RemoteStorage(ApiClient(server.url, "token"))
+        with pytest.raises(ForbiddenError):
+            await JobServer(storage, LeaseTimes(pause_s=0.01)).serve(execute, 1)
+        await storage.aclose()
+    assert not said

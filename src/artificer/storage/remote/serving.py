@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from artificer.errors import ArtificerError, OperatorError
+from artificer.errors import AccessError, ArtificerError, NotFoundError, OperatorError
 from artificer.ports import Head
 from artificer.shielded import finished
 from artificer.storage.remote.client import ApiCall, UnreachableError
@@ -23,6 +23,9 @@ log = logging.getLogger("artificer.worker")
 
 CAUSE = "lease"
 """Why a run is executed now: it was leased."""
+
+LAST_S = 0.1
+"""Seconds before the end of a lease when it is tried to be renewed for the last time."""
 
 MAX_PAUSE_S = 10.0
 """Seconds between two tries to reach a server that does not answer."""
@@ -42,11 +45,13 @@ ExecuteJob = Callable[[str, str], Awaitable[SegmentSaid]]
 
 class LeaseTimes(Struct, frozen=True):
     """``lease_s`` is how long a lease lasts without a heartbeat, ``wait_s`` how long the server
-    looks for a job, ``beat_s`` the time between heartbeats; without one, a third of the lease."""
+    looks for a job, ``beat_s`` the time between heartbeats; without one, a third of the lease.
+    ``pause_s`` is how long to wait when it cannot say; each time twice as long."""
 
     lease_s: int = 30
     wait_s: int = 20
     beat_s: float | None = None
+    pause_s: float = 0.5
 
 
 class _Leased(Struct):
@@ -101,8 +106,11 @@ class JobServer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _lease(self) -> HeldJob:
-        """Lease the next job, however long that takes. Raises what the server refuses."""
-        pause = 0.5
+        """Lease the next job, however long that takes: a server may be without its database.
+
+        Raises AccessError where the token may not, NotFoundError where there are no jobs.
+        """
+        pause = self._times.pause_s
         while True:
             wait = self._times.wait_s
             body = {
@@ -113,7 +121,9 @@ class JobServer:
             try:
                 path = ("jobs", "lease")
                 found = await self._api.ask(_LeaseFound, "POST", path, None, body, wait=wait)
-            except UnreachableError as error:
+            except (AccessError, NotFoundError):
+                raise
+            except OperatorError as error:
                 log.warning("no job can be leased: %s", error.message)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, MAX_PAUSE_S)
@@ -166,10 +176,10 @@ class JobServer:
         every = self._times.beat_s or lasts / 3
         until = time.monotonic() + lasts
         while True:
-            await asyncio.sleep(every)
+            await asyncio.sleep(max(0.0, min(every, until - time.monotonic() - LAST_S)))
             sent = time.monotonic()
             try:
-                path, call = ("jobs", job.run, "heartbeat"), ApiCall(max(0.1, until - sent))
+                path, call = ("jobs", job.run, "heartbeat"), ApiCall(max(LAST_S, until - sent))
                 await self._api.ask(_Any, "POST", path, None, job.token(), call=call)
                 until = sent + lasts
             except OperatorError as error:

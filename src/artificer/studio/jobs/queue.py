@@ -108,9 +108,14 @@ class JobQueue:
             return self._find(db, run)
 
     def begin(self, row: JobRow, epoch: int) -> None:
-        """Write down the epoch with which a lease begins."""
+        """Write down the epoch with which a lease begins. Raises Fenced where it has ended."""
         with self._file.changing() as db:
-            db.execute("UPDATE jobs SET fence = ? WHERE run = ?", (epoch, row.run))
+            changed = db.execute(
+                "UPDATE jobs SET fence = ? WHERE run = ? AND state = 'leased' AND attempt = ?",
+                (epoch, row.run, row.attempt),
+            )
+            if not changed.rowcount:
+                raise lost(row, row.attempt)
 
     def held(self, run: str, attempt: int, fence: int) -> JobRow:
         """Return a job, if this is its lease. Raises NotFoundError, Fenced."""

@@ -29,6 +29,13 @@ class FamilyReach:
         grants = spec.facilities.workspaces if spec is not None else ()
         return any(prefixes(grants, operation, name) for operation in operations)
 
+    def time(self, said: int, now: int) -> int:
+        """Return when a reservation is made: now, whatever the clock of the worker says.
+
+        With a time of its own a worker could end the reservations of others.
+        """
+        return now
+
     def has_version(self, *, is_own: bool) -> bool:
         """Whether a blob may be a version: one of its own."""
         return is_own

@@ -21,6 +21,7 @@ from artificer.errors import (
     NotFoundError,
 )
 from artificer.ports import Head, Record, Reservation, Spending, SpendingLimit, Spent
+from artificer.runtime.budgets import EXPIRES_MS
 from artificer.runtime.load import first_spec
 from artificer.studio.jobs.blobs import JobBlobs, references
 from artificer.studio.jobs.grants import RELEASED
@@ -41,7 +42,7 @@ class JobRecords:
         self._jobs = jobs
         self._storage = jobs.storage
         self._blobs: OrderedDict[tuple[str, int], JobBlobs] = OrderedDict()
-        self._replies: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._replies: OrderedDict[tuple[str, str], asyncio.Future[Any]] = OrderedDict()
         self._reading = asyncio.Lock()
 
     async def read(self, row: JobRow, run: str, after: int, limit: int) -> list[Record]:
@@ -230,23 +231,30 @@ class JobRecords:
         return Spending(spending.settlements, [self._limited(r) for r in spending.reservations])
 
     def _limited(self, wanted: Reservation) -> Reservation:
+        """Return a reservation within the limits of this world, by its clock."""
+        said = wanted.limit
+        now = self._jobs.reach.time(wanted.at, self._jobs.world.clock.now())
+        until = now + min(EXPIRES_MS, max(0, wanted.until - wanted.at))
         if ":" in wanted.account:
-            return wanted
-        own, said = self._jobs.world.config.budget.day, wanted.limit
+            return Reservation(wanted.account, wanted.number, wanted.need, said, now, until)
+        own = self._jobs.world.config.budget.day
         limit = SpendingLimit(_least(own.tokens, said.tokens), _least(own.micros, said.micros))
-        return Reservation(
-            wanted.account, wanted.number, wanted.need, limit, wanted.at, wanted.until
-        )
+        return Reservation(wanted.account, wanted.number, wanted.need, limit, now, until)
 
     async def _once(self, row: JobRow, request: str, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Do what a request asks for; the same request again is answered as before."""
+        """Do what a request asks for; the same request again is answered as before.
+
+        Also one that comes while the first is being done: its sender did not wait.
+        """
+        if not request:
+            return await work()
         key = row.holder, request
-        if not request or key not in self._replies:
-            found = await work()
-            self._replies[key] = found
+        doing = self._replies.get(key)
+        if doing is None or (doing.done() and (doing.cancelled() or doing.exception())):
+            doing = self._replies[key] = asyncio.ensure_future(work())
             while len(self._replies) > MAX_REPLIES:
                 self._replies.popitem(last=False)
-        return self._replies[key]
+        return await asyncio.shield(doing)
 
 
 def _least(*limits: int | None) -> int | None:

@@ -23,6 +23,7 @@ from artificer.ownership.job_leases import FILE
 from artificer.ports import Claim, Head, Lease
 from artificer.ports.run_index import above
 from artificer.runtime.listing import exists
+from artificer.runtime.load import UNREADABLE
 from artificer.studio.access import Actor
 from artificer.studio.jobs.announced import AnnouncedLeases
 from artificer.studio.jobs.grants import RELEASED, LeaseGrants
@@ -124,21 +125,32 @@ class Jobs:
                 return None
 
     async def _begin(self, row: JobRow) -> LeasedJob | None:
-        """Take the run for a lease; None where something else executes it.
+        """Take the run for a lease; None where something else executes it, or it is damaged.
 
-        Raises OperatorError where it cannot be taken: the job is tried again.
+        Raises OperatorError where the storage cannot be reached: the job is tried again.
         """
+        with suppress(Fenced):  # the lease has ended meanwhile, and may be another worker's
+            try:
+                return await self._taken(row)
+            except OwnedError:
+                self.queue.end(row, "queued", "", due_ms=DEFER_MS)
+                await self._announced.end(row)
+            except UNREADABLE as error:
+                self.queue.end(row, "queued", "", failed=error.message)
+            except ArtificerError as error:
+                with suppress(Fenced):
+                    self.queue.end(row, "queued", "", due_ms=DEFER_MS)
+                raise error
+        return None
+
+    async def _taken(self, row: JobRow) -> LeasedJob:
+        await self._announced.renew(row)
+        lease, former = await self.acquire(row, row.run, None)
         try:
-            await self._announced.renew(row)
-            lease, former = await self.acquire(row, row.run, None)
-        except OwnedError:
-            await self._announced.end(row)
-            self.queue.end(row, "queued", "", due_ms=DEFER_MS)
-            return None
-        except ArtificerError as error:
-            self.queue.end(row, "queued", "", failed=error.message)
+            self.queue.begin(row, lease.epoch)
+        except Fenced:  # nobody was given this epoch
+            await self.storage.journal.release(row.run, lease.epoch)
             raise
-        self.queue.begin(row, lease.epoch)
         return LeasedJob(
             row.run, row.attempt, lease.epoch, row.expires, row.seconds, lease.head, former
         )
