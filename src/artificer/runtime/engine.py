@@ -268,11 +268,7 @@ class Engine(Struct):
         return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
     async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
-        """Run the loop until the run is idle, from its first commit on; then release the run.
-
-        It goes on with a signal that came before the release: whoever posted that saw a run that
-        somebody executes. One that is posted later waits for whoever resumes the run.
-        """
+        """Run the loop until the run is idle, and release it; go on with signals from before."""
         run, state = ledger.run, await self._run_loop(ledger, first)
         while await self.signals.wait_for(run, state.letters):
             try:
