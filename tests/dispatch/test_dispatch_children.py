@@ -336,3 +336,27 @@ async def test_a_run_that_somebody_gave_the_id_of_a_child_is_not_waited_for() ->
         ((status, why),) = results(await world.get("r"))
         assert status == "error"
         assert "has not begun" in why
+
+
+@pytest.mark.req("dispatched-children-crash")
+async def test_a_child_that_a_lost_worker_is_about_to_begin_is_begun_later() -> None:
+    """The caller was taken from that worker, which holds the child and has recorded nothing."""
+    agent = boss(1, chat("One."))
+    async with World.in_memory() as other, World.in_memory() as world:
+        for each in (other, world):
+            await each.submit("Go.", agent, name=NAME, run_id="r")
+        end = await Segments(other, {NAME: agent}, nothing).execute("r", "submitted")
+        assert isinstance(end, AwaitsRuns)
+        (child,), journal = end.runs, world.storage.journal
+        lost = LocalOwner()
+        hold = lost.hold(child)
+        lease = await journal.acquire(child, Claim(lost.id, None, hold.admit))
+        segments = Segments(world, {NAME: agent}, nothing)
+        assert isinstance(await segments.execute("r", "submitted"), Parked)
+        await journal.release(child, lease.epoch)
+        hold.end(released=True)
+        assert await segments.execute("r", "timer") == AwaitsRuns((child,))
+        assert await segments.execute(child, "submitted") == RunOver()
+        assert await segments.execute("r", "child") == RunOver()
+        assert results(await world.get("r")) == [("ok", "One.")]
+        await sound(world)

@@ -256,16 +256,8 @@ class Engine(Struct):
             judges=self.judges,
         )
         ledger.budgets = self.performer.budgets
-        ledger.taker = self._taker(hold.run, before)
+        ledger.taker = _taker(self.snapshots, hold.run, before)
         return ledger
-
-    def _taker(self, run: str, before: Loaded | None) -> Taker | None:
-        if self.snapshots is None:
-            return None
-        if before is None or not before.kept:
-            return Taker(self.snapshots, run, seq=0, messages=0)
-        seq = before.head.seq - len(before.lines)
-        return Taker(self.snapshots, run, seq=seq, messages=before.kept)
 
     async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
         """Run the loop until the run is idle, and release it; go on with signals from before."""
@@ -289,3 +281,12 @@ class Engine(Struct):
             self._loops.pop(ledger.run, None)
             await ledger.finish()
             self.observer.idle(ledger.run)
+
+
+def _taker(snapshots: Snapshots | None, run: str, before: Loaded | None) -> Taker | None:
+    if snapshots is None:
+        return None
+    if before is None or not before.kept:
+        return Taker(snapshots, run, seq=0, messages=0)
+    seq = before.head.seq - len(before.lines)
+    return Taker(snapshots, run, seq=seq, messages=before.kept)

@@ -8,7 +8,7 @@ over.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from artificer.core.rules import since
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.core.waits import idle_standing
-from artificer.errors import Fenced, OperatorError, OwnedError
+from artificer.errors import ExistsError, Fenced, OperatorError, OwnedError
 from artificer.ports import Call, IdleRun, Provider, Receipt
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
@@ -77,6 +77,8 @@ class ChildExecutor(Struct, frozen=True):
             if state is None:
                 state = await self._executed(run, call)
         except (OwnedError, Fenced):  # another process executes it, and the call waits for that
+            if self.attendance.submits and not await self._has_begun(run):  # it is about to begin
+                return Receipt(status="error", content="", idle=IdleRun(run=run, standing="open"))
             state = await self._state(run)
         await end_children(self.world, run, state)
         return self._receipt(run, state)
@@ -120,11 +122,8 @@ class ChildExecutor(Struct, frozen=True):
                 limits = made.spec.limits
                 wall_ms = min(limits.wall_ms, call.definition.timeout_ms)
                 spec = made.spec.replace(limits=limits.replace(wall_ms=wall_ms))
-                try:
+                with suppress(ExistsError):  # one who had lost the caller was a moment faster
                     await replace(made, spec=spec).submit(run, submission)
-                except OperatorError:
-                    if not await self._has_begun(run):
-                        raise  # otherwise somebody who had lost the caller was a moment faster
         state = await self._state(run)
         if state.run_spec.submission is None:
             return None
