@@ -409,3 +409,7 @@ async def test_a_list_of_types_is_answered_with_the_union_to_write() -> None:
     with pytest.raises(AuthorError) as caught:
         await agent.run("Which?", world=World.in_memory())
     assert caught.value.hint == "Write a union: output=Order | Point"
+    agent = Agent(ScriptedProvider([]), output=[Order, short])  # type: ignore[arg-type]
+    with pytest.raises(AuthorError) as caught:
+        await agent.run("Which?", world=World.in_memory())
+    assert "a parameter of it can be a union" in (caught.value.hint or "")

@@ -84,10 +84,12 @@ async def test_commands_save_and_switch_the_model(shell: Shell) -> None:
 async def test_a_failed_reply_ends_no_conversation(shell: Shell) -> None:
     shell.configure("http://127.0.0.1:9")
     result = await shell.run("chat", stdin=b"Hello\n/model openai/gpt-5\nHello?\n/help\n")
-    assert (result.code, result.out) == (0, "")
+    assert (result.code, result.out) == (Exit.OPERATOR, "")
     assert "hint: /retry asks again, /model asks another model." in result.err
     assert "OPENAI_API_KEY" in result.err
     assert "/save FILE" in result.err
+    stalled = await shell.run("chat", stdin=b"Hello\n/help\n")
+    assert stalled.code == Exit.STALLED
 
 
 @pytest.mark.req("cli-chat-interrupt")

@@ -262,6 +262,11 @@ async def test_check_warns_of_shell_habits_and_missing_programs(shell: Shell) ->
             [("filter", True, False), ("file", False, True)],
         ),
         ("usage: sort --key KEY file", [("file", True, False)]),
+        ("Usage: sort [OPTION]... FILES", [("files", True, True)]),
+        (
+            "Usage:\n  sort [options] <word> [package-index-options] ...",
+            [("word", True, False)],
+        ),
         ("no usage at all", []),
     ],
 )

@@ -65,10 +65,9 @@ def output_type(source: Any) -> OutputType:
         AuthorError: it has no JSON Schema.
     """
     if isinstance(source, list | tuple):
-        names = " | ".join(getattr(member, "__name__", repr(member)) for member in source)
         raise AuthorError(
             f"The output of an agent is a {type(source).__name__}, not a type.",
-            hint=f"Write a union: output={names}" if names else "Pass a type.",
+            hint=_union_of(source),
         )
     if isinstance(source, str | bytes):
         raise AuthorError(
@@ -82,6 +81,15 @@ def output_type(source: Any) -> OutputType:
     adapter, schema = _adapter(source)
     name = type_name(source)
     return OutputType(name, schema, lambda text: _parse(adapter, text, name))
+
+
+def _union_of(members: Sequence[Any]) -> str:
+    """Return how to write what a list of types and functions means."""
+    if not members:
+        return "Pass a type."
+    if any(map(inspect.isroutine, members)):
+        return "Pass one function; a parameter of it can be a union: def act(what: Order | Refund)."
+    return f"Write a union: output={' | '.join(getattr(m, '__name__', repr(m)) for m in members)}"
 
 
 def type_name(source: Any) -> str:

@@ -50,6 +50,9 @@ class FunctionTool(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
+    def __repr__(self) -> str:
+        return f"<the tool {self.definition.name!r}>"
+
 
 class ToolOptions(TypedDict, total=False):
     """The options of ``@tool``: fields of the tool's definition, ``timeout`` and ``probe``.

@@ -21,7 +21,7 @@ from artificer.cli.execution.sampling import settings_in
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import complain, note, out
-from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.exits import Exit, exit_of
 from artificer.contracts.capabilities import Capabilities, Host
 from artificer.core.spec import Limits
 from artificer.errors import ArtificerError
@@ -42,8 +42,8 @@ def chat(settings: Settings, options: ChatOptions) -> Exit:
         stack = AsyncExitStack()
         try:
             conversation = runner.run(_opened(stack, settings, options))
-            _talk(runner, conversation, options.prompt)
-            return _ended(conversation)
+            refused = _talk(runner, conversation, options.prompt)
+            return _ended(conversation, refused)
         finally:
             runner.run(stack.aclose())
 
@@ -91,23 +91,29 @@ def _agent(options: ChatOptions, configured: Capabilities) -> Agent:
     return replace(agent, **{n: value for n, value in replaced.items() if value is not None})
 
 
-def _talk(runner: asyncio.Runner, conversation: TerminalChat, first: str | None) -> None:
-    """Answer line after line until the user ends the chat."""
-    read = _line_reader()
+def _talk(
+    runner: asyncio.Runner, conversation: TerminalChat, first: str | None
+) -> ArtificerError | None:
+    """Answer line after line until the end of the chat; return why the last was refused."""
+    read, refused = _line_reader(), None
     line: str | None = first
     with suppress(ChatEnded, EOFError):
         while True:
             if line is None or not line.strip():
                 line = _next(read)
                 continue
+            before = conversation.run
             try:
                 if line.startswith("/"):
                     runner.run(perform(conversation, line.strip()))
                 else:
                     runner.run(_said(conversation, line))
+                refused = refused if conversation.run is before else None
             except ArtificerError as error:
                 complain(error.message, error.hint)
+                refused = error
             line = None
+    return refused
 
 
 async def _said(conversation: TerminalChat, line: str) -> None:
@@ -151,8 +157,22 @@ def _plain_line() -> str:
     return line.rstrip("\n")
 
 
-def _ended(conversation: TerminalChat) -> Exit:
+def _ended(conversation: TerminalChat, refused: ArtificerError | None) -> Exit:
+    """Say how to continue. A script learns how its last line ended; a person has seen it."""
     run = conversation.run
     if run is not None:
         note(f"resume with: artificer chat --resume {run.id}")
-    return Exit.OK
+    if sys.stdin.isatty():
+        return Exit.OK
+    if refused is not None:
+        return exit_of(refused)
+    return Exit.OK if run is None else _EXITS.get(run.status, Exit.INCOMPLETE)
+
+
+_EXITS = {
+    "completed": Exit.OK,
+    "waiting": Exit.WAITING,
+    "paused": Exit.WAITING,
+    "stalled": Exit.STALLED,
+    "open": Exit.STALLED,
+}

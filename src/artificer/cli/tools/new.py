@@ -148,9 +148,8 @@ def read_purpose(text: str) -> str:
 
 _GROUP = re.compile(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\S*|<[^>]+>\S*|\S+")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
-_NO_OPERAND = frozenset(
-    {"options", "option", "flags", "args", "command", "subcommand", "or", "usage"}
-)
+_NO_OPERAND = re.compile(r"(?i)^(flags|args|command|subcommand|or|usage)$|\boptions?$")
+_SEVERAL = re.compile("DIRECTORIES|DIRS|FILES|FOLDERS|PATHS|URLS")
 
 
 def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
@@ -166,7 +165,7 @@ def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
     tokens: list[str] = _GROUP.findall(usage[1])
     for before, token in pairwise(["", *tokens]):
         bare = token.replace("[--]", "").replace("...", "")
-        words = [w for w in _WORD.findall(bare) if w.lower() not in _NO_OPERAND]
+        words = [w for w in _WORD.findall(bare) if not _NO_OPERAND.search(w)]
         words = (
             words[1:] if token[0] == "<" and words[1:] and words[0].lower() in skipped else words
         )
@@ -174,7 +173,8 @@ def read_usage(text: str, program: tuple[str, ...]) -> list[HelpOperand]:
             continue
         if token[0] not in "<[" and words[0].lower() in skipped:
             continue
-        operand = HelpOperand(words[0], not token.startswith("["), "..." in token)
+        many = "..." in token or _SEVERAL.fullmatch(words[0]) is not None
+        operand = HelpOperand(words[0], not token.startswith("["), many)
         if before.startswith("--") and _snake(before) == operand.name:
             continue  # the value of an option that is required
         found.setdefault(operand.name, operand)
