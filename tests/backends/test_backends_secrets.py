@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import hashlib
 import html
 import json
 import os
@@ -168,3 +169,28 @@ def test_the_memory_of_the_runtime_is_closed_to_what_it_starts() -> None:
     child = f"{CLOSE}import subprocess, sys\nsubprocess.run([sys.executable, '-c', {ASK!r}])"
     assert printed(child, env) == b"1", "a program of a tool is an ordinary process"
     assert subprocess.run([sys.executable, "-c", NOSY], env=env, check=False).returncode == 0
+
+
+@pytest.mark.req("secret-forms")
+def test_a_key_of_several_lines_is_taken_out_line_by_line() -> None:
+    """A text may hold some of its lines, or indent them; what frames them is no secret."""
+    lines = [hashlib.sha256(bytes([n])).hexdigest() for n in range(8)]
+    key = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
+    clean = Redactor({"k": key}).clean
+    assert clean(f"x {key} y") == "x [secret k] y"
+    assert clean(f"key: |\n  {lines[0]}\n  {lines[1]}\n") == "key: |\n  [secret k]\n  [secret k]\n"
+    assert clean("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
+    assert clean(f"id {lines[0][:39]}") == f"id {lines[0][:39]}"
+
+
+@pytest.mark.req("secret-forms")
+def test_a_very_long_value_is_taken_out_too() -> None:
+    """As a whole in its forms, and its long words; its pattern would take half a minute."""
+    words = [hashlib.sha256(str(n).encode()).hexdigest() for n in range(900)]
+    value = json.dumps({"keys": words, "type": "service_account"})
+    assert len(value) > 60_000
+    clean = Redactor({"k": value}).clean
+    for form in (value, json.dumps(value)[1:-1], value.encode().hex(), quote(value, safe="")):
+        assert words[450] not in clean(f"x {form} y")
+    assert clean(value) == "[secret k]"
+    assert clean("a service_account") == "a service_account"

@@ -33,8 +33,26 @@ def all_secrets(environment: Mapping[str, str], also: Iterable[str]) -> dict[str
 KEPT_VALUES = 4
 """The most values of one name that are known: a secret is replaced by a new one now and then."""
 
+MAX_MIXED = 4_096
+"""Characters of the longest value that is found in any mix of encodings. Of a longer one are found
+the forms of the whole, and its long words.
+"""
+
+SOUGHT = 32
+"""Characters of each form that a text is searched for at first."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 """Characters that no text encoding changes."""
+
+_LONG_WORD = re.compile(r"[A-Za-z0-9+/=_-]{40,}")
+"""A word that is no part of a language: the line of a key."""
+
+
+def _words_of(value: str) -> Iterable[str]:
+    """Return the long words of a value of several lines: a text may hold some lines, or indent
+    them.
+    """
+    return _LONG_WORD.findall(value) if "\n" in value or len(value) > MAX_MIXED else ()
 
 
 def _pattern(value: str) -> str:
@@ -128,7 +146,8 @@ class Redactor:
         for value, name in sorted(names.items(), key=lambda item: -len(item[0])):
             mark = mark_of(name)
             forms |= dict.fromkeys(forms_of(value), mark)
-            if not _PLAIN.fullmatch(value):
+            forms |= dict.fromkeys(_words_of(value), mark)
+            if not _PLAIN.fullmatch(value) and len(value) <= MAX_MIXED:
                 core = max(_PLAIN.findall(value), key=len, default="")
                 mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
         percent = (len(quote(value, safe="")) for value in names)
@@ -144,7 +163,8 @@ class Redactor:
             text if text.isascii() else text.encode()
         except UnicodeEncodeError:  # half of a surrogate pair: bytes that are not text
             return True
-        sought = (*(form for form, _ in self._forms), *(mixed.core for mixed in self._mixed))
+        found = (*(form for form, _ in self._forms), *(mixed.core for mixed in self._mixed))
+        sought = tuple(dict.fromkeys(text[:SOUGHT] for text in found))
         engine = _any_of(sought)
         return engine is None or engine.accepts(text)
 
