@@ -114,6 +114,7 @@ BEGINNING = (
     Scene("search", "/search"),
     Scene("found", "/search?q=orders"),
     Scene("found-nothing", "/search?q=nowhere"),
+    Scene("jobs", "/jobs"),
     Scene("verify", "/verify"),
     Scene("not-found", "/runs/nowhere"),
 )

@@ -23,6 +23,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.signals import Pause
 from artificer.ports import Payload
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.studio.jobs.queue import JobQueue
 from artificer.values.model import (
     ArgumentsDelta,
     Delta,
@@ -210,6 +211,7 @@ async def scenery(folder: Path) -> AsyncIterator[tuple[Studio, FormingModel]]:
         async with serving(world, agents=agents) as studio, AsyncExitStack() as near:
             prompt = "Which customers came back after the newsletter?"
             agent = Agent(forming, tools=[orders, products])
+            _jobs(studio.jobs.queue)
             config = Config(home=folder / "none", project="none")
             bare = await near.enter_async_context(World.in_memory(config))
             studio.empty = await near.enter_async_context(serving(bare, access=studio.access))
@@ -220,6 +222,17 @@ async def scenery(folder: Path) -> AsyncIterator[tuple[Studio, FormingModel]]:
             finally:
                 under_way.cancel()
                 await asyncio.gather(under_way, return_exceptions=True)
+
+
+def _jobs(queue: JobQueue) -> None:
+    """Runs for workers over HTTP: one that nobody could execute, one with a worker, one queued."""
+    queue.submit("failed", attempts=1)
+    tried = queue.lease("token 1", "build-7 (token 1)", "", 86_400)
+    assert tried is not None
+    queue.end(tried, "queued", "", failed="The run needs the agent 'sales:agent': not here.")
+    queue.submit("family", priority=1)
+    assert queue.lease("token 2", "gpu-2.fra.example.org (token 2)", "", 86_400) is not None
+    queue.submit("sale", priority=5)
 
 
 async def _runs(world: World, home: Path) -> None:
