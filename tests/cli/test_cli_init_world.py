@@ -13,6 +13,7 @@ from postgres_server import PostgresServer
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
+from artificer.cli.setup.shown_url import shown_url
 from artificer.config import Config, load_config
 from artificer.errors import OperatorError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -50,6 +51,38 @@ async def test_init_makes_a_world_and_says_what_is_next(
     assert (await shell.run("verify", env=keys)).code == 0
     other = await shell.run("init", "--world", url.replace(schema, "another"), env=keys)
     assert other.code == 3 and "its world is another one" in other.err
+    as_worker = {**keys, "ARTIFICER_STORAGE": url.replace(schema, "another")}
+    assert (await shell.run("init", "--world", url, env=as_worker)).code == 0, "as an upgrade"
+    mistyped = await shell.run("verify", env={**keys, "ARTIFICER_STORAGE": f"{url}&schema=typo"})
+    assert mistyped.code == 3 and "There is no world at the URL" in mistyped.err
+    found = {one["what"]: one for one in (await shell.run("doctor", "--json", env=keys)).json()}
+    assert found["world"]["detail"].endswith(f"&schema={schema}&blobs={blobs}")
+
+
+async def test_a_file_that_names_no_world_is_not_changed(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9")
+    kept = (shell.cwd / "artificer.toml").read_text("utf-8")
+    refused = await shell.run("init", "--world", "postgresql://h/db")
+    assert refused.code == 3 and "does not name this world" in refused.err
+    assert (shell.cwd / "artificer.toml").read_text("utf-8") == kept
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (
+            "postgresql://ada:quokka@h:5/db?schema=x&password=quokka",
+            "postgresql://ada@h:5/db?schema=x",
+        ),
+        ("postgresql://ada:quok@ka@h/db", "postgresql://…"),
+        ("postgresql://ada:quokka@h:port/db", "postgresql://…"),
+        ("postgresql://ada:quok/ka@h/db", "postgresql://…"),
+        ("postgresql://ada@[::1]/db", "postgresql://ada@[::1]/db"),
+        ("temporal://h:7233/default?queue=q", "temporal://h:7233/default?queue=q"),
+    ],
+)
+def test_no_password_is_shown(url: str, shown: str) -> None:
+    assert shown_url(url) == shown
 
 
 def s3_keys(server: ObjectServer) -> dict[str, str]:

@@ -18,7 +18,14 @@ from program_server import listening
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
-from artificer.errors import ConfigError, Fenced, OperatorError, OwnedError, TamperedError
+from artificer.errors import (
+    ConfigError,
+    Fenced,
+    NotFoundError,
+    OperatorError,
+    OwnedError,
+    TamperedError,
+)
 from artificer.ports import Amount, BlobStore, Head, Settlement, Spending, Storage, StoragePlace
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.blobs.objects import ObjectStore
@@ -358,9 +365,8 @@ def add(a: int, b: int) -> int:
 async def test_a_world_in_postgresql_is_a_world(url: str, tmp_path: Path) -> None:
     """Runs, replays, searches, forks, and is verified, as anywhere else."""
     config = Config(home=tmp_path, project="p", storage=url)
-    empty = await open_to_read(config.replace(storage=url.replace("postgresql:", "postgres:")))
-    assert await empty.journal.runs() == []
-    await empty.aclose()
+    with pytest.raises(NotFoundError, match="no world at the URL"):
+        await open_to_read(config.replace(storage=url.replace("postgresql:", "postgres:")))
     script = [reply(call("add", a=1, b=2)), say("Three. " + "x" * 40_000)]
     async with World.open(config) as world:
         agent = Agent(ScriptedProvider(script), kind="chat", tools=[add])

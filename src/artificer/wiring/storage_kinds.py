@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from artificer.config import Config
-from artificer.errors import ConfigError
+from artificer.errors import ConfigError, NotFoundError
 from artificer.plugins import Registry
 from artificer.ports import Clock, Storage, StorageKind, StoragePlace
 
@@ -27,17 +27,25 @@ async def opened(
 ) -> Storage:
     """Open the project's storage.
 
-    Read only, nothing is made or changed: where there is no world yet, it is an empty one. With
+    Read only, nothing is made or changed: where a folder has no world yet, it is an empty one. With
     ``indexing``, the index of texts is kept all the same.
 
     Raises:
         ConfigError: the kind of storage is not known, or its place cannot be used.
+        NotFoundError: there is no world at the URL that the setting names, to be read only.
         TamperedError: the journal is gone, and other things of a world are there.
     """
     place = StoragePlace(
         config.project_folder, config.storage, config.durability, read_only, indexing, clock
     )
-    return await _kind(config).open(place) or await _empty(place)
+    storage = await _kind(config).open(place)
+    if storage is None and "://" in config.storage:  # a wrong letter in it is no empty world
+        raise NotFoundError(
+            "There is no world at the URL of the setting storage, or this user may not see it.",
+            hint="Correct the URL, its schema or its user. To make a world there: "
+            "artificer init --world URL",
+        )
+    return storage or await _empty(place)
 
 
 async def is_there(config: Config) -> bool:

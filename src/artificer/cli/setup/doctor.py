@@ -13,6 +13,7 @@ from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.setup.probe import ask_model, journal_finding
+from artificer.cli.setup.shown_url import shown_url
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
@@ -80,7 +81,19 @@ def _places(config: Config) -> list[Diagnosis]:
         Diagnosis("settings", True, settings),
         Diagnosis("home", True, str(config.home)),
         Diagnosis("project", True, str(config.project_folder)),
+        *_shared(config),
     ]
+
+
+def _shared(config: Config) -> list[Diagnosis]:
+    """The world and the dispatcher, where they are elsewhere. No line has a password."""
+    found = []
+    if "://" in config.storage:
+        found.append(Diagnosis("world", True, shown_url(config.storage)))
+    if config.worker.dispatcher != "local":
+        dispatcher = shown_url(config.worker.dispatcher)
+        found.append(Diagnosis("dispatcher", True, dispatcher))
+    return found
 
 
 def _sandboxes(config: Config) -> list[Diagnosis]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -89,12 +90,24 @@ def _written(settings: Settings, options: InitOptions, url: str) -> None:
 def _configuration(settings: Settings, options: InitOptions, url: str) -> Config:
     """Return the configuration with this world. Raises ConfigError where the file has another."""
     config = load_config(home=settings.home, project=settings.project)
-    if Path(FILE_NAME).exists() and config.storage != url and not options.print_sql:
+    named = (_written_already(), config.storage)  # the environment may name it, too
+    if Path(FILE_NAME).exists() and url not in named and not options.print_sql:
         raise ConfigError(
-            f"{Path(FILE_NAME).absolute()} exists, and its world is another one.",
-            hint=f'Write storage = "{url}" into it, then repeat the command.',
+            f"{Path(FILE_NAME).absolute()} exists, and {_HAS[named[0] is not None]}.",
+            hint=f'Write storage = "{url}" into it, or work in a folder without one; then repeat '
+            "the command.",
         )
     return config.replace(storage=url)
+
+
+_HAS = {True: "its world is another one", False: "does not name this world"}
+
+
+def _written_already() -> str | None:
+    """The world that the file names. It was read before: it is no other than valid."""
+    path = Path(FILE_NAME)
+    found = tomllib.loads(path.read_text("utf-8")).get("storage") if path.exists() else None
+    return found if isinstance(found, str) else None
 
 
 def _refuse_password(url: str) -> None:
