@@ -228,6 +228,7 @@ class TestProviders:
         ("providers", "fault"),
         [
             (["anthropic"], "is not a provider"),
+            (ScriptedProvider([]), "The providers of a world are a list"),
             (
                 [ScriptedProvider([]), ScriptedProvider([])],
                 "Two providers have the name 'scripted'",

@@ -20,7 +20,7 @@ from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.ports import Executor, Provider, RunContext
-from artificer.values.arguments import instance, milliseconds, shown
+from artificer.values.arguments import instance, listed, milliseconds, shown
 from artificer.values.base import JsonObject
 from artificer.values.parameters import refuse_unknown
 
@@ -136,7 +136,7 @@ class AgentDefinition(Generic[OutputT]):
         object.__setattr__(self, "model", _checked_models(self.model))
         object.__setattr__(self, "tools", _checked_tools(self.tools))
         if self.only is not None:
-            object.__setattr__(self, "only", _listed("only", self.only, "['read_file']"))
+            object.__setattr__(self, "only", listed("only", self.only, "an agent", "['read_file']"))
         if self.settings is not None:
             object.__setattr__(self, "settings", _checked_settings(self.settings))
         for name, kind in _TYPES.items():
@@ -253,19 +253,10 @@ def shared_tools(tools: Iterable[ExecutedTool]) -> tuple[ExecutedTool, ...]:
     return tuple(found)
 
 
-def _listed(name: str, values: object, example: str, owner: str = "an agent") -> tuple[Any, ...]:
-    """Return the members of a list. Raises AuthorError for what is none."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        raise AuthorError(
-            f"The {name} of {owner} are a list, not {shown(values)}.", hint=f"{name}={example}"
-        )
-    return tuple(values)
-
-
 def _checked_tools(tools: Iterable[Tool], owner: str = "an agent") -> tuple[Tool, ...]:
     if isinstance(tools, str | Path):
         raise AuthorError(f"The tools of {owner} are a list.", hint=f"tools=[{str(tools)!r}]")
-    checked = _listed("tools", tools, "[…]", owner)
+    checked = listed("tools", tools, owner)
     for tool in checked:
         if not (
             isinstance(tool, FunctionTool | AgentTool | str | Path) or hasattr(tool, "execute")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from artificer.errors import AuthorError
 from artificer.values.text import clip
@@ -76,6 +77,15 @@ def instance(name: str, value: object, kind: type[T], hint: str) -> T:
         article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise AuthorError(f"{name} is {shown(value)}, not {article} {kind.__name__}.", hint=hint)
     return value
+
+
+def listed(name: str, values: object, owner: str, example: str = "[…]") -> tuple[Any, ...]:
+    """Return the members of a list. Raises AuthorError for what is none."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise AuthorError(
+            f"The {name} of {owner} are a list, not {shown(values)}.", hint=f"{name}={example}"
+        )
+    return tuple(values)
 
 
 def new_run_id(value: object) -> str:

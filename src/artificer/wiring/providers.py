@@ -25,6 +25,7 @@ from artificer.providers.registry import (
     Wired,
 )
 from artificer.secrets.resolver import ENVIRONMENT, Secrets
+from artificer.values.arguments import listed
 from artificer.values.nearest import nearest
 
 Models = str | Provider | Sequence[str | Provider]
@@ -107,7 +108,7 @@ class ProviderPool:
 def by_name(providers: Iterable[Provider]) -> Mapping[str, Provider]:
     """Return providers by their names. Raises AuthorError for what a model cannot be named with."""
     found: dict[str, Provider] = {}
-    for provider in providers:
+    for provider in listed("providers", providers, "a world"):
         name = getattr(provider, "name", None)
         if not (isinstance(name, str) and hasattr(provider, "generate")):
             raise AuthorError(
