@@ -27,6 +27,7 @@ async def test(settings: Settings, options: TestToolsOptions) -> Exit:
     config = configuration(settings)
     tools = load(settings, options.folder)
     world = WorldResources(config, memory_storage())
+    await world.secrets.prepare()
     box = build_tools([options.folder], kind="chat", world=world)
     total = wrong = 0
     for tool in tools:

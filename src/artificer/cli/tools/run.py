@@ -27,6 +27,7 @@ async def run(settings: Settings, options: RunToolOptions) -> Exit:
     execution = ExecutionOptions(local_model=None, compat=options.compat)
     config = configuration(settings, execution)
     world = WorldResources(config, memory_storage())
+    await world.secrets.prepare()
     box = build_tools([options.folder], kind="chat", world=world)
     verdict = judge_by_hand(box, config, options.tool, options.arguments)
     if verdict.verdict == "ask" and not (options.yes or options.dry_run):
