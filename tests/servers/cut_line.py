@@ -22,13 +22,14 @@ NAME = ".s.PGSQL.5432"
 
 class CutLine:
     """A proxy. The next ``spared_commits`` pass; then ``cut_before_commits`` of them never arrive,
-    and of ``cut_after_commits`` the answers never do. Where it ``stays_cut``, nobody gets through
-    after that until it is mended."""
+    and of ``cut_after_commits`` the answers never do; with ``only_appends``, of lone appends.
+    Where it ``stays_cut``, nobody gets through after that until it is mended."""
 
     def __init__(self, folder: Path, target: Path) -> None:
         self.spared_commits = 0
         self.cut_before_commits = 0
         self.cut_after_commits = 0
+        self.only_appends = False
         self.stays_cut = False
         self._folder, self._target = folder, target
         self._unheard: set[socket.socket] = set()
@@ -77,7 +78,8 @@ class CutLine:
         is_open = False
         with suppress(OSError):
             while data := client.recv(65_536):
-                commits = COMMIT in data or (APPEND in data and BEGIN not in data and not is_open)
+                commits = APPEND in data and BEGIN not in data and not is_open
+                commits |= COMMIT in data and not self.only_appends
                 is_open = (is_open or BEGIN in data) and COMMIT not in data and ROLLBACK not in data
                 if not commits:
                     pass
@@ -95,7 +97,7 @@ class CutLine:
 
     def _ended(self) -> None:
         if self.stays_cut:
-            self._is_cut.set()
+            self.cut()
 
     def _to_client(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -20,7 +20,7 @@ from postgres_server import PostgresServer
 
 from artificer.errors import Fenced, OperatorError
 from artificer.ports import NO_SPENDING, Amount, Head, Record, Settlement, Spending, StoragePlace
-from artificer.storage.postgres.appends import Append
+from artificer.storage.postgres.appends import QUICK_BYTES, Append
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.roles import created, statements
@@ -199,6 +199,95 @@ async def test_what_the_database_refuses_while_an_append_is_in_doubt_stays_in_do
     assert "does not let this user" in outcome.message
     assert "Nobody knows yet" in outcome.hint
     await check(storage, "a")
+
+
+class TestQuick:
+    """Appends that the event loop sends itself: short ones, alone, to a run that has begun."""
+
+    @pytest.fixture
+    async def quick(self, url: str, line: CutLine, tmp_path: Path) -> AsyncIterator[Quick]:
+        storage = await opened(line.url(url), tmp_path)
+        lease = await storage.journal.acquire("a")
+        first = records_after(Head(), "a", 0)
+        head = await storage.journal.append("a", lease.epoch, Head(), first)
+        head = await storage.journal.append("a", 1, head, records_after(head, "a", 1))
+        yield Quick(storage, head)
+        found = await storage.journal.read("a")
+        assert [record.seq for record in found] == [*range(1, len(found) + 1)]
+        assert await storage.journal.audit() == []
+        await storage.aclose()
+
+    @pytest.mark.parametrize("cuts", [(1, 0), (0, 1)])
+    async def test_one_is_done_once_whatever_is_lost_of_it(
+        self, quick: Quick, line: CutLine, cuts: tuple[int, int]
+    ) -> None:
+        line.cut_before_commits, line.cut_after_commits = cuts
+        with only_appends(line):
+            assert (await quick.append()).seq == 3
+        assert (line.cut_before_commits, line.cut_after_commits) == (0, 0)
+        assert (await quick.append()).seq == 4
+
+    async def test_one_that_the_fence_rejects_is_told_so(self, quick: Quick) -> None:
+        await quick.storage.journal.acquire("a")
+        with pytest.raises(Fenced, match="its epoch is 2, not 1"):
+            await quick.append()
+        assert len(await quick.storage.journal.read("a")) == 2
+
+    @pytest.mark.parametrize("is_there", [False, True])
+    async def test_one_whose_run_was_taken_meanwhile_is_told_so(
+        self, url: str, tmp_path: Path, quick: Quick, line: CutLine, is_there: bool
+    ) -> None:
+        other = await opened(url, tmp_path)
+        with staying_cut(line), only_appends(line):
+            line.cut_before_commits, line.cut_after_commits = (0, 1) if is_there else (1, 0)
+            appending = asyncio.create_task(quick.append())
+            await asyncio.to_thread(line.wait_until_cut)
+            lease = await other.journal.acquire("a")
+            line.mend()
+            with pytest.raises(Fenced):
+                await appending
+        assert lease.head.seq == (3 if is_there else 2)
+        await other.aclose()
+
+    async def test_a_line_that_was_lost_while_nothing_was_sent_is_made_again(
+        self, quick: Quick, line: CutLine
+    ) -> None:
+        line.cut()
+        line.mend()
+        assert (await quick.append()).seq == 3
+        assert (await quick.append()).seq == 4
+
+    def test_what_takes_long_or_announces_a_run_is_left_to_a_thread(self) -> None:
+        begun = Head(seq=1, hash="sha256:0")
+        for head, blob, is_quick in ((begun, b"", True), (Head(), b"", False)):
+            append = Append("a", 1, head, records_after(head, "a", 1), (blob,), NO_SPENDING)
+            assert (append.unit().quick is not None) is is_quick
+        for blob, cost in ((b"x" * QUICK_BYTES, NO_SPENDING), (b"", COST)):
+            append = Append("a", 1, begun, records_after(begun, "a", 1), (blob,), cost)
+            assert append.unit().quick is None
+
+
+@contextmanager
+def only_appends(line: CutLine) -> Iterator[None]:
+    """Cut nothing else: the world's chain is moved on meanwhile."""
+    line.only_appends = True
+    try:
+        yield
+    finally:
+        line.only_appends = False
+
+
+class Quick:
+    """A run of a world that is reached through a line, which appends."""
+
+    def __init__(self, storage: PostgresStorage, head: Head) -> None:
+        self.storage, self._head = storage, head
+
+    async def append(self) -> Head:
+        """Append a record."""
+        more = records_after(self._head, "a", 2)
+        self._head = await self.storage.journal.append("a", 1, self._head, more)
+        return self._head
 
 
 async def test_a_server_that_is_killed_among_many_appends_loses_and_doubles_none(

@@ -11,8 +11,11 @@ from artificer.errors import ArtificerError
 from artificer.ports import Head, Record, Spending
 from artificer.storage.chain import verify_link
 from artificer.storage.postgres import budget
-from artificer.storage.postgres.committing import UnitOfWork
-from artificer.storage.postgres.transaction import PostgresTransaction, refusal
+from artificer.storage.postgres.committing import QuickStatement, UnitOfWork
+from artificer.storage.postgres.transaction import PostgresTransaction, append_statement, refusal
+
+QUICK_BYTES = 65_536
+"""Most bytes of a statement that the event loop makes and sends itself, doing nothing else."""
 
 
 class Append(Struct, frozen=True, gc=False):
@@ -33,7 +36,24 @@ class Append(Struct, frozen=True, gc=False):
     def unit(self) -> UnitOfWork:
         """The unit of work. An append that costs nothing is one statement."""
         costs = bool(self.spending.settlements or self.spending.reservations)
-        return UnitOfWork(self.write, self.again, self.refusal, is_statement=not costs, notes=costs)
+        size = sum(len(record.body) for record in self.records) + sum(map(len, self.blobs))
+        is_quick = not costs and self.head.seq > 0 and size <= QUICK_BYTES
+        return UnitOfWork(
+            self.write,
+            self.again,
+            self.refusal,
+            is_statement=not costs,
+            notes=costs,
+            quick=self.statement if is_quick else None,
+        )
+
+    def statement(self) -> QuickStatement:
+        """Return the statement of an append that costs nothing. Raises InvariantError."""
+        new_head = verify_link(self.run, self.head, self.records)
+        query, values = append_statement(
+            self.run, self.epoch, self.head, self.records, new_head, self.blobs
+        )
+        return QuickStatement(query, values, new_head)
 
     def write(self, transaction: PostgresTransaction) -> Head:
         """Append, and return the new head. Raises InvariantError, BudgetError, TamperedError."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from msgspec import Struct
@@ -34,6 +34,14 @@ from artificer.storage.postgres.transaction import (
 )
 
 
+class QuickStatement(Struct, frozen=True, gc=False):
+    """A statement that does a unit of work, and the outcome of the unit when it succeeds."""
+
+    query: LiteralString
+    values: dict[str, Any]
+    result: Any
+
+
 class UnitOfWork(Struct, frozen=True, gc=False):
     """A unit of work.
 
@@ -48,6 +56,8 @@ class UnitOfWork(Struct, frozen=True, gc=False):
     refusal: Callable[[Connection], ArtificerError] | None = None
     is_statement: bool = False
     notes: bool = False
+    quick: Callable[[], QuickStatement] | None = None
+    """Makes its statement, where that is short and announces nothing. May raise."""
     is_in_doubt: bool = False
     """Whether it may have been committed, or may still be, by a connection that was lost."""
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from msgspec import Struct
-from psycopg import Connection, errors, sql
+from psycopg import AsyncConnection, BaseConnection, Connection, errors, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from artificer.errors import (
@@ -24,7 +24,7 @@ from artificer.errors import (
     TamperedError,
 )
 from artificer.ports import Durability
-from artificer.storage.postgres.line_limits import limit_other_end, limits
+from artificer.storage.postgres.line_limits import limits, limits_of_server
 from artificer.storage.postgres.names import write_any_text
 
 T = TypeVar("T")
@@ -40,6 +40,11 @@ PATIENCE_SECONDS = 30.0
 
 SCHEMA = "artificer"
 """The schema of a world whose URL names none."""
+
+_SET = (
+    "SELECT set_config(name, value, false) "
+    "FROM unnest(%s::text[], %s::text[]) AS said (name, value)"
+)
 
 _OURS = ("schema", "blobs")
 
@@ -93,16 +98,30 @@ class Database(Struct, frozen=True):
         self.configure(db)
         return db
 
+    async def connect_loop(self) -> AsyncConnection:
+        """Open a connection of its own for the event loop that runs."""
+        soon = limits(self.conninfo)
+        db = await AsyncConnection.connect(self.conninfo, autocommit=True, **soon)
+        write_any_text(db)
+        await db.execute(_SET, self._settings(db))
+        return db
+
     def configure(self, db: Connection) -> None:
         """Make a new connection one of this world."""
         db.autocommit = True
         write_any_text(db)
-        limit_other_end(db)
-        db.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
-        commits = "on" if self.durability == "power" else "off"
-        db.execute(sql.SQL("SET synchronous_commit = {}").format(sql.Literal(commits)))
+        db.execute(_SET, self._settings(db))
+
+    def _settings(self, db: BaseConnection[Any]) -> tuple[list[str], list[str]]:
+        """The settings that make a new connection one of this world, and their values."""
+        settings = {
+            **limits_of_server(db.info.get_parameters()),
+            "search_path": sql.Identifier(self.schema).as_string(db),
+            "synchronous_commit": "on" if self.durability == "power" else "off",
+        }
         if self.read_only:
-            db.execute("SET default_transaction_read_only = on")
+            settings["default_transaction_read_only"] = "on"
+        return list(settings), list(settings.values())
 
 
 def _check_parts(conninfo: str) -> None:

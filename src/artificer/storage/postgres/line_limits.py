@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
@@ -52,14 +51,12 @@ def limits(conninfo: str, answer_seconds: int | None = None) -> dict[str, Any]:
     return {name: value for name, value in _USUAL.items() if name not in named}
 
 
-def limit_other_end(db: Connection) -> None:
-    """Let the server notice a cut line as soon as this end does, and end what it was doing."""
-    found = db.info.get_parameters()
-    if found.get("keepalives") == "0":
-        return
-    named = [(theirs, found[ours]) for ours, theirs in _SERVERS.items() if ours in found]
-    db.execute(
-        "SELECT set_config(name, value, false) "
-        "FROM unnest(%s::text[], %s::text[]) AS said (name, value)",
-        ([name for name, _ in named], [value for _, value in named]),
-    )
+def limits_of_server(parameters: dict[str, str]) -> dict[str, str]:
+    """Return settings by which the server notices a cut line as soon as a connection's end does.
+
+    It then ends what it was doing for it. ``parameters`` are those that the connection has got.
+    """
+    if parameters.get("keepalives") == "0":
+        return {}
+    found = {theirs: parameters.get(ours) for ours, theirs in _SERVERS.items()}
+    return {name: value for name, value in found.items() if value}

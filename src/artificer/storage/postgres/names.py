@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from psycopg import Connection
+from typing import Any
+
+from psycopg import BaseConnection
 from psycopg.types.string import StrDumper, TextBinaryLoader, TextLoader
 
 
-def write_any_text(db: Connection) -> None:
+def write_any_text(db: BaseConnection[Any]) -> None:
     """Let a connection write and read any text."""
     db.adapters.register_dumper(str, _NameDumper)
     for loader in (_NameLoader, _NameBinaryLoader):

@@ -108,21 +108,7 @@ class PostgresTransaction:
         latest when the transaction ends, and nothing in it is written. All is one statement: in a
         pipeline nobody waits for its answer.
         """
-        values: dict[str, Any] = {
-            "run": run,
-            "epoch": epoch,
-            "seq": head.seq,
-            "hash": head.hash,
-            "new_seq": new_head.seq,
-            "new_hash": new_head.hash,
-            "hashes": [record.hash for record in records],
-            "bodies": [record.body for record in records],
-        }
-        query = _MOVED + _OR_FAIL
-        if blobs:
-            kept = {digest_of(blob): blob for blob in blobs}
-            values |= {"digests": list(kept), "blobs": list(kept.values())}
-            query = _MOVED + _KEPT + _OR_FAIL
+        query, values = append_statement(run, epoch, head, records, new_head, blobs)
         self.db.execute(query, values)
         self.has_arrivals |= head.seq == 0
 
@@ -208,6 +194,33 @@ class PostgresTransaction:
         if lock not in self._held:
             hold(self.db, lock, self._schema)
             self._held.add(lock)
+
+
+def append_statement(
+    run: str,
+    epoch: int,
+    head: Head,
+    records: Sequence[Record],
+    new_head: Head,
+    blobs: Sequence[bytes],
+) -> tuple[LiteralString, dict[str, Any]]:
+    """Return the statement of an append, and its values."""
+    values: dict[str, Any] = {
+        "run": run,
+        "epoch": epoch,
+        "seq": head.seq,
+        "hash": head.hash,
+        "new_seq": new_head.seq,
+        "new_hash": new_head.hash,
+        "hashes": [record.hash for record in records],
+        "bodies": [record.body for record in records],
+    }
+    query = _MOVED + _OR_FAIL
+    if blobs:
+        kept = {digest_of(blob): blob for blob in blobs}
+        values |= {"digests": list(kept), "blobs": list(kept.values())}
+        query = _MOVED + _KEPT + _OR_FAIL
+    return query, values
 
 
 def refusal(db: Connection, run: str, epoch: int, head: Head) -> ArtificerError:

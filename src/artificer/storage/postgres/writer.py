@@ -28,6 +28,7 @@ from artificer.storage.postgres.connection import (
     is_lost,
     only_read,
 )
+from artificer.storage.postgres.loop_line import LoopLine, NotDone
 from artificer.storage.postgres.transaction import PostgresTransaction
 
 T = TypeVar("T")
@@ -48,10 +49,11 @@ class _Job(Struct, frozen=True, gc=False):
 
 
 class PostgresWriter:
-    """Performs units of work, in one thread with one connection."""
+    """Performs units of work, in one thread with one connection; quick ones in the event loop."""
 
     def __init__(self, database: Database) -> None:
         self._line = WritingLine(database)
+        self._loop_line = LoopLine(database)
         self._read_only = database.read_only
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="artificer postgres write")
         self._waiting: list[_Job] = []
@@ -91,14 +93,9 @@ class PostgresWriter:
 
     async def _flush(self) -> None:
         """Commit what waits, batch by batch."""
-        loop = asyncio.get_running_loop()
         while self._waiting:
             jobs, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-            units = [job.unit for job in jobs]
-            done = loop.run_in_executor(self._thread, self._line.commit, units)
-            await asyncio.wait([done])
-            bug = done.exception()  # of a unit of work: nobody is to wait for ever
-            outcomes = done.result() if bug is None else [bug] * len(jobs)
+            outcomes = await self._commit([job.unit for job in jobs])
             for job, outcome in zip(jobs, outcomes, strict=True):
                 if job.future.done():
                     continue  # the waiting task was cancelled
@@ -109,7 +106,23 @@ class PostgresWriter:
         self._flushing = None
         self._has_written = True
         if self._chaining is None and not self._closed:
+            loop = asyncio.get_running_loop()
             self._chaining = loop.call_later(CHAIN_SECONDS, self._chain)
+
+    async def _commit(self, units: list[UnitOfWork]) -> list[Any]:
+        """Do units of work, and return their outcomes: in the thread, unless one is quick."""
+        if len(units) == 1 and units[0].quick is not None:
+            try:
+                return [await self._loop_line.commit(units[0])]
+            except NotDone:
+                pass  # the thread finds out why, and waits for a server that is away
+            except Unknown:
+                units = [units[0].doubted()]
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._thread, self._line.commit, units)
+        await asyncio.wait([done])
+        bug = done.exception()  # of a unit of work: nobody is to wait for ever
+        return done.result() if bug is None else [bug] * len(units)
 
     def _chain(self) -> None:
         self._chaining = None
@@ -127,6 +140,7 @@ class PostgresWriter:
             self._thread.submit(self._line.chain_all)
         await asyncio.to_thread(self._thread.shutdown)
         self._line.close()
+        await self._loop_line.aclose()
 
 
 class _Patience:

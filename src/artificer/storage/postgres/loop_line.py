@@ -1,0 +1,59 @@
+"""A connection of the event loop's own, for a unit of work that is one statement.
+
+Who commits in a thread wakes that thread, which wakes the loop again. On a busy machine that takes
+longer than the server does. Here the loop itself sends the statement and waits for the answer: for
+one that shares its commit with nobody. Whatever does not succeed is left to the thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection
+
+from artificer.storage.postgres.committing import UnitOfWork, Unknown
+from artificer.storage.postgres.connection import Database
+
+
+class NotDone(Exception):
+    """The statement was not executed, or has changed nothing."""
+
+
+class LoopLine:
+    """One connection, opened when it is first used, for one statement at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._db: AsyncConnection | None = None
+
+    async def commit(self, unit: UnitOfWork) -> Any:
+        """Do a unit that has a quick statement; return its result once it is durable.
+
+        Raises:
+            NotDone: nothing has changed.
+            Unknown: the connection was lost.
+        """
+        assert unit.quick is not None
+        try:
+            statement = unit.quick()
+            db = await self._connected()
+        except Exception as error:
+            raise NotDone from error
+        try:
+            await db.execute(statement.query, statement.values)
+        except Exception as error:
+            if isinstance(error, psycopg.Error) and not db.broken:
+                raise NotDone from error
+            raise Unknown(None, []) from error
+        return statement.result
+
+    async def aclose(self) -> None:
+        """Close the connection. May be called more than once."""
+        if self._db is not None:
+            await self._db.close()
+
+    async def _connected(self) -> AsyncConnection:
+        if self._db is None or self._db.closed:
+            self._db = await self._database.connect_loop()
+        return self._db
