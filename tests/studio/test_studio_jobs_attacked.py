@@ -29,7 +29,7 @@ from artificer.storage.memory.storage import MemoryStorage
 from artificer.studio.access import Actor
 from artificer.studio.jobs.records import JobRecords
 from artificer.studio.jobs.rows import JobRow
-from artificer.studio.jobs.said import LeasedJob
+from artificer.studio.jobs.said import JobEnding, LeasedJob
 from artificer.studio.jobs.service import Jobs
 from artificer.world import World
 
@@ -44,6 +44,7 @@ class TroubledJournal(MemoryJournal):
         self.troubles: list[Exception] = []
         self.gate: asyncio.Event | None = None
         self.waiting = asyncio.Event()
+        self.releases: asyncio.Barrier | None = None
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         """Acquire a run, once that is let."""
@@ -54,6 +55,12 @@ class TroubledJournal(MemoryJournal):
             self.waiting.set()
             await gate.wait()
         return await super().acquire(run, claim)
+
+    async def release(self, run: str, epoch: int) -> None:
+        """Give a run up, once as many as that want to."""
+        if self.releases is not None:
+            await self.releases.wait()
+        await super().release(run, epoch)
 
 
 class SlowSignals(MemorySignals):
@@ -201,6 +208,20 @@ async def test_a_request_that_is_sent_again_before_it_was_answered_is_done_once(
     assert await records.post(row, run, body, "r") == 1
     assert await records.post(row, run, body, "") == 2
     assert len(await slow.read(run)) == 2
+
+
+@pytest.mark.req("http-worker-outages")
+async def test_an_ending_that_is_said_twice_at_once_counts_once(
+    jobs: Jobs, storage: TroubledStorage
+) -> None:
+    row, run = await held(jobs)
+    storage.troubled.releases = asyncio.Barrier(2)
+    said = [JobEnding("parked", seconds=600)] * 2
+    ended = [jobs.end(ONE, run, row.attempt, row.fence, one) for one in said]
+    first, second = await asyncio.gather(*ended)
+    assert first == second and first.state == "parked"
+    with pytest.raises(Fenced):
+        await jobs.end(ONE, run, row.attempt, row.fence, JobEnding("done"))
 
 
 @pytest.mark.req("http-worker-hostile")

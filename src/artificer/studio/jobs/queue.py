@@ -148,7 +148,8 @@ class JobQueue:
             if failed is not None:
                 failures += 1
                 due_ms = min(MAX_BACKOFF_MS, BACKOFF_MS * 4 ** min(failures - 1, 8))
-                state = "dead" if failures >= row.attempts else state
+                if failures >= row.attempts:
+                    state, due_ms = "dead", 0
             changed = db.execute(
                 "UPDATE jobs SET state = ?, due = ?, failures = ?, ended = ?, error = ?, "
                 "expires = 0 WHERE run = ? AND state = 'leased' AND attempt = ?",

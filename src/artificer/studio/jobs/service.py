@@ -199,7 +199,13 @@ class Jobs:
         row = self.held(actor, run, attempt, fence)
         state, due_ms = await self._following(row, ending)
         await self.give_up(row)
-        row = self.queue.end(row, state, said, due_ms=due_ms, failed=ending.error)
+        try:
+            row = self.queue.end(row, state, said, due_ms=due_ms, failed=ending.error)
+        except Fenced:
+            found = self.queue.get(run)
+            if (found.attempt, found.ended) != (attempt, said):
+                raise
+            return found  # it was said again before it was answered
         self._changed.set()
         await self._tell_family(row, ending)
         return row
