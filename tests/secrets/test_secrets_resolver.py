@@ -66,6 +66,7 @@ def test_a_source_that_cannot_be_asked_ends_the_search() -> None:
     assert found.values == {}
     assert found.missing == "the secret 'a' cannot be read: the shelf is locked"
     assert found.hint == "Unlock it."
+    assert Secrets((broken,)).fault() == "the shelf is locked. Unlock it."
     assert found.unknown and not Secrets((Shelf({}),)).find(("a",)).unknown
 
 

@@ -117,7 +117,7 @@ class Secrets:
             try:
                 resolved(source, "artificer_doctor")
             except OperatorError as error:
-                return f"{error.message} {error.hint or ''}".rstrip()
+                return f"{error.message.rstrip('.')}. {error.hint or ''}".rstrip()
         return ""
 
     def at_hand(self) -> dict[str, str]:
