@@ -12,7 +12,9 @@ The members of a union are distinguished by a tag: the class variable that the b
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from threading import RLock
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -92,6 +94,7 @@ class Value(Struct, metaclass=ValueType, frozen=True, forbid_unknown_fields=True
     @classmethod
     def read(cls, data: bytes | str) -> Self:
         """Read a value from JSON. Raises InvalidValueError."""
+        _prepare(cls)
         try:
             return msgspec.json.decode(data, type=cls, dec_hook=_made)
         except _FAULTS as error:
@@ -100,6 +103,7 @@ class Value(Struct, metaclass=ValueType, frozen=True, forbid_unknown_fields=True
     @classmethod
     def from_json(cls, value: Any) -> Self:
         """Make a value of a JSON value. Raises InvalidValueError."""
+        _prepare(cls)
         try:
             return msgspec.convert(value, cls, dec_hook=_made)
         except _FAULTS as error:
@@ -182,19 +186,38 @@ class ValueReader(Generic[T]):
 
     def read(self, data: bytes | str) -> T:
         """Read a value from JSON. Raises InvalidValueError."""
-        if self._decoder is None:
-            self._decoder = msgspec.json.Decoder(self._kind)
         try:
-            return self._decoder.decode(data)
+            return (self._decoder or self._prepared()).decode(data)
         except _FAULTS as error:
             raise InvalidValueError(self._name, *fault_of(error)) from error
 
     def from_json(self, value: Any) -> T:
         """Make a value of a JSON value. Raises InvalidValueError."""
+        if self._decoder is None:
+            self._prepared()
         try:
             return cast(T, msgspec.convert(value, self._kind))
         except _FAULTS as error:
             raise InvalidValueError(self._name, *fault_of(error)) from error
+
+    def _prepared(self) -> msgspec.json.Decoder[T]:
+        with _PREPARING:
+            decoder = self._decoder = self._decoder or msgspec.json.Decoder(self._kind)
+        return decoder
+
+
+_PREPARING = RLock()
+"""Held while msgspec learns a type for the first time. Another thread that needs a part of the type
+would take it as it is, half learnt, and read with it: that ends the process."""
+
+_PREPARED: set[type] = set()
+
+
+def _prepare(kind: type) -> None:
+    if kind not in _PREPARED:
+        with _PREPARING, suppress(TypeError):  # one that only Python values can have, not JSON
+            msgspec.json.Decoder(kind, dec_hook=_made)
+        _PREPARED.add(kind)
 
 
 def _made(kind: Any, value: Any) -> Any:
