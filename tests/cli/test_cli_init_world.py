@@ -152,6 +152,9 @@ async def test_a_role_works_in_its_own_world_and_in_no_other(
     mine, theirs = (
         Database.parse(urls[tenant], "power", read_only=False) for tenant in ("ann", "bob")
     )
+    reader = urls["ann"].replace(f"{mine.schema}@", f"{mine.schema}_r@")
+    useless = await shell.run("worker", "--until-idle", "--world", reader)
+    assert useless.code == 3 and "permission denied" in useless.err and "ready" not in useless.err
     with mine.connect() as db:
         for statement in (
             f'SELECT * FROM "{theirs.schema}".records',

@@ -27,6 +27,8 @@ async def test_a_submitted_run_is_executed_by_a_worker(shell: Shell) -> None:
     lines = [json.loads(line) for line in worked.err.splitlines()]
     assert {line["run"] for line in lines if line["message"] == "executed"} == {run}
     assert "Good morning." not in worked.err
+    (asked,) = (line for line in lines if line["message"] == "model")
+    assert (asked["run"], asked["outcome"], asked["attempts"]) == (run, "end_turn", 1)
     assert (await shell.run("runs", "--status", "completed")).out.count(run) == 1
 
 

@@ -14,7 +14,7 @@ from artificer.dispatch.kinds import DispatcherPlace, world_name
 from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.temporal.dispatcher import TemporalDispatcher
 from artificer.dispatch.temporal.kind import TEMPORAL, TemporalPlace, place_of
-from artificer.errors import ConfigError
+from artificer.errors import ConfigError, OperatorError
 from artificer.ports import DispatchedRun, SharedLimit
 from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
 
@@ -56,6 +56,19 @@ async def test_the_server_knows_nothing_but_ids_and_causes(server: TemporalServe
 
 
 @pytest.mark.req("dispatch-temporal")
+async def test_a_namespace_that_is_not_there_is_named(server: TemporalServer) -> None:
+    place = DispatcherPlace(f"temporal://{server.address}/nowhere", "w", Lanes({}))
+    dispatcher = await TEMPORAL.open(place)
+    for asked in (
+        dispatcher.submit(DispatchedRun("a")),
+        dispatcher.serve(ScriptedSegments(), slots=1),
+    ):
+        with pytest.raises(OperatorError, match=r"have the namespace.*nowhere") as caught:
+            await asked
+        assert "Status" not in caught.value.message and "namespace create" in caught.value.hint
+
+
+@pytest.mark.req("dispatch-temporal")
 def test_an_address_says_where_the_server_is_and_which_queue_is_the_worlds() -> None:
     assert place_of("temporal") == TemporalPlace()
     url = "temporal://host:7233/space?queue=q&tls=true&beat=5"
@@ -71,4 +84,7 @@ def test_a_world_has_the_same_name_from_every_machine() -> None:
     one = world_name("postgresql://a:b@db1/world?schema=s", "here")
     assert one == world_name("postgresql://other@db2/world?schema=s", "there")
     assert one != world_name("postgresql://a@db1/world?schema=t", "here")
+    assert world_name("postgresql://db/world?schema=artificer", "here") == world_name(
+        "postgresql://db/world", "there"
+    )
     assert world_name("sqlite", "here") == "here"

@@ -14,6 +14,10 @@ FACTS = (
 """Members of a record that a line shows. None of them holds what a model or a tool said."""
 
 
+EFFECT = "artificer"
+"""The member of a record that holds the facts of an effect: sizes and digests, never contents."""
+
+
 class JsonLines(logging.Formatter):
     """Formats a record as a JSON object of one line."""
 
@@ -23,9 +27,18 @@ class JsonLines(logging.Formatter):
         line: dict[str, object] = {"at": at, "level": record.levelname.lower()}
         line |= {"logger": record.name, "message": record.getMessage()}
         line |= {name: vars(record)[name] for name in FACTS if name in vars(record)}
+        if isinstance(effect := vars(record).get(EFFECT), dict) and isinstance(record.args, tuple):
+            line = {**effect, **line, "message": str(record.args[0])}  # its facts are members
+            line = {name: line[name] for name in sorted(line, key=_place)}
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        return json.dumps(line, default=str)
+
+
+def _place(name: str) -> int:
+    """The members of every line come first, in their order."""
+    first = ("at", "level", "logger", "message", "run")
+    return first.index(name) if name in first else len(first)
 
 
 def start_log(*libraries: str) -> None:

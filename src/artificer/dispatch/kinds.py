@@ -100,5 +100,5 @@ def world_name(storage: str, project: str) -> str:
     parts = urlsplit(storage)
     if not parts.scheme:
         return project
-    schema = parse_qs(parts.query).get("schema", [""])[-1]
+    schema = parse_qs(parts.query).get("schema", ["artificer"])[-1]  # the default, spelled out
     return hashlib.sha256(f"{parts.path} {schema}".encode()).hexdigest()[:12]

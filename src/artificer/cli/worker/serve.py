@@ -20,7 +20,7 @@ from artificer.dispatch.kinds import open_dispatcher
 from artificer.dispatch.over_http import HttpWorker
 from artificer.dispatch.worker import Worker, WorkerOptions
 from artificer.errors import ConfigError
-from artificer.world import World
+from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.worker")
 
@@ -49,6 +49,7 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
             grace_s=shared.grace_seconds if options.grace is None else options.grace,
         )
         worker = Worker(world, dispatcher, agents, working)
+        await storage_of(world).owner.ready()  # a role that may not work is told at once
         kind = config.worker.dispatcher.partition(":")[0]
         async with health_served(world, worker, options.health) as health:
             facts = {"slots": working.slots, "dispatcher": kind}

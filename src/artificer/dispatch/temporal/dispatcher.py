@@ -157,7 +157,13 @@ class TemporalDispatcher:
 
 
 def _unreachable(error: BaseException | None) -> NoReturn:
+    reason = str(error).partition(": Status {")[0].rstrip(".")  # what follows is not for people
+    if "amespace" in reason and "not found" in reason:
+        raise OperatorError(
+            f"The Temporal server does not have the namespace: {reason}.",
+            hint="Correct [worker] dispatcher, or make it: temporal operator namespace create -n …",
+        ) from error
     raise OperatorError(
-        f"The Temporal server does not do what it is asked: {error}.",
+        f"The Temporal server does not do what it is asked: {reason}.",
         hint="Runs stay open in the journal: start the server again, and they go on.",
     ) from error

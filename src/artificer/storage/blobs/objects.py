@@ -186,7 +186,9 @@ class ObjectStore:
                 if found != name:
                     raise ConfigError(
                         f"The blobs at {self._url} are those of another world.",
-                        hint="Name a folder of its own: …&blobs=s3://bucket/NAME",
+                        hint="Name a folder of its own: …&blobs=s3://bucket/NAME. If this is "
+                        "a copy of the world's own, or the world was moved, delete the object "
+                        f"{_CLAIM}.",
                     ) from None
 
     def _must_write(self) -> None:
