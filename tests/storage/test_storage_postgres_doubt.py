@@ -18,13 +18,26 @@ import pytest
 from cut_line import CutLine, cutting
 from postgres_server import PostgresServer
 
+from artificer.core.signals import Cancel
 from artificer.errors import Fenced, OperatorError
-from artificer.ports import NO_SPENDING, Amount, Head, Record, Settlement, Spending, StoragePlace
+from artificer.ports import (
+    NO_SPENDING,
+    UNCLAIMED,
+    Amount,
+    Head,
+    Lease,
+    Record,
+    Settlement,
+    Spending,
+    StoragePlace,
+)
 from artificer.storage.postgres.appends import QUICK_BYTES, Append
+from artificer.storage.postgres.committing import UnitOfWork
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.roles import created, statements
 from artificer.storage.postgres.storage import PostgresStorage
+from artificer.storage.postgres.traces import status
 from artificer.storage.postgres.writer import WritingLine
 from artificer.testing.journal_suite import records_after
 
@@ -199,6 +212,51 @@ async def test_what_the_database_refuses_while_an_append_is_in_doubt_stays_in_do
     assert "does not let this user" in outcome.message
     assert "Nobody knows yet" in outcome.hint
     await check(storage, "a")
+
+
+async def test_a_number_that_a_crash_has_freed_says_nothing_of_the_transaction_that_had_it(
+    url: str, line: CutLine, tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    """The commit never arrives, and the server forgets which numbers it has given away."""
+    storage = await opened(url, tmp_path)
+    await storage.journal.acquire("a")
+    writing, outcomes = WritingLine(database(line.url(url))), list[Any]()
+    body = Cancel(reason="Enough.").canonical()
+    units = [
+        UnitOfWork(lambda work: work.acquire("b", UNCLAIMED)),
+        UnitOfWork(lambda work: work.post("a", body, 5), notes=True),
+        appending("a").unit(),
+    ]
+    thread = threading.Thread(target=lambda: outcomes.extend(writing.commit(units)))
+    with staying_cut(line):
+        line.cut_before_commits = 1
+        thread.start()
+        await asyncio.to_thread(line.wait_until_cut)
+        await asyncio.to_thread(postgres_server.stop)
+        await asyncio.to_thread(postgres_server.start)
+        with database(url).connect() as other:
+            assert status(other, "1000000000") == "forgotten"
+            for _ in range(20):
+                other.execute("SELECT pg_current_xact_id()")
+    thread.join(60)
+    writing.close()
+    assert outcomes == [Lease(epoch=1, head=Head()), 1, Head(seq=2, hash=records("a")[-1].hash)]
+    assert await storage.signals.read("a") == [(1, body)]
+    assert [head.epoch for head in await storage.journal.runs()] == [1, 1]
+    await check(storage, "a")
+
+
+async def test_an_append_without_records_is_counted_once(
+    url: str, line: CutLine, tmp_path: Path
+) -> None:
+    storage = await opened(url, tmp_path)
+    await storage.journal.acquire("a")
+    head = await storage.journal.append("a", 1, Head(), records("a"))
+    for line.cut_before_commits, line.cut_after_commits in ((1, 0), (0, 1)):
+        with in_thread(line, url, Append("a", 1, head, [], (), COST)) as outcomes:
+            pass
+        assert outcomes == [head]
+    await check(storage, "a", 2)
 
 
 class TestQuick:

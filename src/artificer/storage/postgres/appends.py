@@ -34,15 +34,20 @@ class Append(Struct, frozen=True, gc=False):
     spending: Spending
 
     def unit(self) -> UnitOfWork:
-        """The unit of work. An append that costs nothing is one statement."""
+        """The unit of work. An append that costs nothing is one statement.
+
+        One without records, which only costs something, cannot tell whether it was done.
+        """
         costs = bool(self.spending.settlements or self.spending.reservations)
+        again = self.again if self.records else None
+        is_statement = not costs and again is not None
         size = sum(len(record.body) for record in self.records) + sum(map(len, self.blobs))
-        is_quick = not costs and self.head.seq > 0 and size <= QUICK_BYTES
+        is_quick = is_statement and self.head.seq > 0 and size <= QUICK_BYTES
         return UnitOfWork(
             self.write,
-            self.again,
+            again,
             self.refusal,
-            is_statement=not costs,
+            is_statement=is_statement,
             notes=costs,
             quick=self.statement if is_quick else None,
         )

@@ -4,7 +4,8 @@ The answer to a commit can be lost with the connection. Two ways find out what i
 
 - A unit that can tell by itself, as an append can, is done ``again``: that finds what it wrote, or
   writes it. Nothing is asked before the commit, so all is sent at once, and waited for once.
-- Other units need the number of the transaction, which is read before: ``pg_xact_status`` tells.
+- Other units need the number of the transaction, which is read before: ``pg_xact_status`` tells,
+  with what the transaction has left, as a server that has crashed may give the number away again.
 
 The transaction of a lost connection may still be under way, or not yet have been read by its
 server. The first is waited for, by a lock that it holds or by its number. The second can do
@@ -27,6 +28,7 @@ from psycopg.pq import TransactionStatus
 from artificer.errors import ArtificerError
 from artificer.storage.postgres.arrivals import announce
 from artificer.storage.postgres.connection import FAULTS, designed, in_doubt, is_lost
+from artificer.storage.postgres.traces import Trace
 from artificer.storage.postgres.transaction import (
     NOTHING_MOVED,
     PostgresTransaction,
@@ -76,13 +78,14 @@ class UnitOfWork(Struct, frozen=True, gc=False):
 class Unknown(Exception):
     """The connection was lost while a transaction was committed.
 
-    Its number tells what became of it; without one, each unit does.
+    Its number and its ``traces`` tell what became of it; without a number, each unit does.
     """
 
-    def __init__(self, xid: str | None, outcomes: list[Any]) -> None:
+    def __init__(self, xid: str | None, outcomes: list[Any], traces: Sequence[Trace] = ()) -> None:
         super().__init__(xid)
         self.xid = xid
         self.outcomes = outcomes
+        self.traces = traces
 
 
 class NotTogether(Exception):
@@ -123,7 +126,7 @@ def commit(db: Connection, schema: str, units: Sequence[UnitOfWork]) -> list[Any
             db.execute("COMMIT")
     except BaseException as error:  # half a unit must not be committed with the next
         if is_sent and db.broken and isinstance(error, psycopg.Error):
-            raise Unknown(xid, outcomes) from error
+            raise Unknown(xid, outcomes, transaction.traces) from error
         return _failed(db, error, units)
     if transaction.has_arrivals:
         announce(db, schema)

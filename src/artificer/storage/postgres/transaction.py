@@ -22,6 +22,14 @@ from artificer.storage.notes import (
 from artificer.storage.postgres.chaining import extend, waiting
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.reader import last_note
+from artificer.storage.postgres.traces import (
+    APPENDED,
+    ERASED,
+    NOTED,
+    OWNED,
+    Trace,
+    are_there,
+)
 from artificer.values.canon import digest_of
 
 _MOVED: LiteralString = """
@@ -54,11 +62,15 @@ NOTHING_MOVED = errors.InvalidTextRepresentation
 
 
 class PostgresTransaction:
-    """The writes that a unit of work may make. ``has_arrivals``: a new run, or a signal."""
+    """The writes that a unit of work may make. ``has_arrivals``: a new run, or a signal.
+
+    ``traces`` tell afterwards whether they were committed.
+    """
 
     def __init__(self, db: Connection, schema: str) -> None:
         self.db = db
         self.has_arrivals = False
+        self.traces: list[Trace] = []
         self._schema = schema
         self._held: set[Lock] = set()
 
@@ -81,6 +93,7 @@ class PostgresTransaction:
             "SET epoch = excluded.epoch, seal = excluded.seal, owner = excluded.owner",
             (number, run, epoch, head.seq, head.hash, run_seal(number, run, epoch), owners),
         )
+        self._trace(OWNED, run, epoch, owners, run, epoch)
         return Lease(epoch=epoch, head=head)
 
     def release(self, run: str, epoch: int) -> None:
@@ -88,9 +101,9 @@ class PostgresTransaction:
         row = self._locked(run)
         _, found, head, owners = _read_run(row)
         if row is not None and found == epoch:
-            self.db.execute(
-                "UPDATE runs SET owner = %s WHERE run = %s", (released(owners, head.seq), run)
-            )
+            left = released(owners, head.seq)
+            self.db.execute("UPDATE runs SET owner = %s WHERE run = %s", (left, run))
+            self._trace(OWNED, run, epoch, left, run, epoch)
 
     def append(
         self,
@@ -111,6 +124,8 @@ class PostgresTransaction:
         query, values = append_statement(run, epoch, head, records, new_head, blobs)
         self.db.execute(query, values)
         self.has_arrivals |= head.seq == 0
+        if records:
+            self._trace(APPENDED, run, new_head.seq, new_head.hash)
 
     def has(self, run: str, epoch: int, head: Head) -> bool:
         """Whether the writer with this epoch has appended up to a head, for certain.
@@ -121,8 +136,7 @@ class PostgresTransaction:
         _, found, _, _ = _read_run(self._locked(run))
         if found != epoch:
             return False
-        query = "SELECT 1 FROM records WHERE run = %s AND seq = %s AND hash = %s"
-        return self.db.execute(query, (run, head.seq, head.hash)).fetchone() is not None
+        return are_there(self.db, [Trace(APPENDED, (run, head.seq, head.hash))])
 
     def begin_notes(self) -> None:
         """Let nobody else write notes until the transaction ends: before they are looked at."""
@@ -136,6 +150,7 @@ class PostgresTransaction:
             "INSERT INTO notes (subject, hash, body) VALUES (%s, %s, %s)",
             (note.subject, digest_of(body), body),
         )
+        self._trace(NOTED, note.subject, digest_of(body))
 
     def last(self, subject: str) -> Note | None:
         """Return the newest note about a subject. Raises TamperedError."""
@@ -173,6 +188,7 @@ class PostgresTransaction:
             raise refusal(self.db, run, epoch, Head())
         self.db.execute("UPDATE records SET body = '' WHERE run = %s AND seq <= %s", (run, upto))
         self.db.execute("UPDATE signals SET body = '' WHERE run = %s", (run,))
+        self._trace(ERASED, run, upto)
 
     def forget(self, digests: Iterable[str], at: int) -> bool:
         """Delete blobs if nothing has come since a position; return whether nothing has."""
@@ -184,6 +200,9 @@ class PostgresTransaction:
             "DELETE FROM blobs WHERE digest = ANY(%s) AND put IS NULL", (list(digests),)
         )
         return True
+
+    def _trace(self, query: LiteralString, *values: str | int) -> None:
+        self.traces.append(Trace(query, values))
 
     def _locked(self, run: str) -> Any:
         return self.db.execute(

@@ -29,6 +29,7 @@ from artificer.storage.postgres.connection import (
     only_read,
 )
 from artificer.storage.postgres.loop_line import LoopLine, NotDone
+from artificer.storage.postgres.traces import are_there, status
 from artificer.storage.postgres.transaction import PostgresTransaction
 
 T = TypeVar("T")
@@ -192,7 +193,7 @@ class WritingLine:
         while True:
             try:
                 db = self._connected()
-                if doubt is None or not _was_committed(db, doubt.xid):
+                if doubt is None or not _was_committed(db, doubt):
                     doubt = None
                     outcomes = commit(db, self._database.schema, units)
                 else:
@@ -236,10 +237,8 @@ class WritingLine:
         return self._db
 
 
-def _was_committed(db: Connection, xid: str | None) -> bool:
+def _was_committed(db: Connection, doubt: Unknown) -> bool:
     """Whether a transaction was committed; one that still runs is waited for."""
-    while True:
-        row = db.execute("SELECT pg_xact_status(%s::xid8)", (xid,)).fetchone()
-        if row is None or row[0] != "in progress":
-            return row is not None and row[0] == "committed"
+    while (found := status(db, doubt.xid or "")) == "in progress":
         time.sleep(FIRST_PAUSE)
+    return found == "committed" and are_there(db, doubt.traces)
