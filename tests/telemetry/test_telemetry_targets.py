@@ -18,17 +18,18 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from artificer.backends.http.executor import HttpExecutor
-from artificer.backends.mcp.connection import McpLink
-from artificer.backends.mcp.executor import McpExecutor, discover
-from artificer.backends.mcp.server import McpServer
+from artificer.backends.mcp.configured import configured
+from artificer.backends.mcp.executor import McpExecutor
 from artificer.backends.mcp.settings import McpServerConfig
-from artificer.backends.mcp.spec.tools import McpContract
 from artificer.errors import ManifestError
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
+from artificer.ports.clock import wall_time
 from artificer.providers.scripted import call, reply, say
 from artificer.runtime.observe import Observer, Observers
+from artificer.secrets.resolver import Secrets
+from artificer.storage.blobs.memory import MemoryStore
 from artificer.telemetry.spans import Telemetry
 from artificer.testing.rig import Rig
 
@@ -150,13 +151,11 @@ async def test_the_span_of_a_call_without_a_result_ends_with_its_run() -> None:
 @asynccontextmanager
 async def mcp_tool(effect: str = "once", **settings: bool) -> AsyncIterator[McpExecutor]:
     """The tool of a server that returns what it finds in ``_meta``."""
-    assert McpServerConfig(command=STUB, **settings).trace is settings.get("trace", False)
-    link = McpLink(McpServer("stub", command=STUB, **settings))
-    try:
-        contract = McpContract(timeout_ms=60_000, effect=effect)  # type: ignore[arg-type]
-        yield McpExecutor(link, await discover(link, contract, ["meta"]))
-    finally:
-        await link.aclose()
+    facts: dict[str, Any] = {"effect": effect, "timeout_seconds": 60, **settings}
+    stub = McpServerConfig(command=STUB, allow=("meta",), **facts)
+    async with configured({"stub": stub}, None, MemoryStore(), wall_time, Secrets(())) as servers:
+        (executor,) = await servers.offered()
+        yield executor
 
 
 def found(receipt: Receipt) -> dict[str, Any]:
