@@ -4,17 +4,20 @@
 
 Runs of a scripted model begin together; a turn's seconds on a processor are those of the whole
 process, with the beginning and the end of the runs, over all turns. When the first runs end says
-whether all get equal shares, so that nobody has a result before everybody has one. The waiting
-runs have asked a person for approval and are held by one process.
+whether all get equal shares, so that nobody has a result before everybody has one. A program
+has Python's own thresholds of the garbage collector unless it sets others, as a worker does. The
+waiting runs have asked a person for approval and are held by one process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Iterator
 
+from artificer.cli.declare import COLLECT_EVERY
 from artificer.core.policy import Policy, Rule
 from measure import Row, Spent, in_child, main, resident_mib
 from worlds import opened, run, script_of
@@ -24,9 +27,11 @@ BEGINNING = 50
 """Waiting runs that begin at the same time."""
 
 
-async def together(runs: int, turns: int) -> list[float]:
+async def together(runs: int, turns: int, collect_every: int = 0) -> list[float]:
     """Seconds on a processor for each turn, and when a tenth and half of the runs had ended, and
     all, by the wall."""
+    if collect_every:
+        gc.set_threshold(collect_every)
     async with opened() as world:
         ended: list[float] = []
 
@@ -62,12 +67,13 @@ async def waiting(runs: int) -> list[float]:
 
 def rows(runs: int = 1_000, turns: int = 5, waiting_runs: int = 2_000) -> Iterator[Row]:
     # Few runs are measured before and after: together they take as long as a tenth of the others.
-    before = in_child(together, FEW, turns)
-    many, tenth, half, last = in_child(together, runs, turns)
-    after = in_child(together, FEW, turns)
-    few = (before[0] + after[0]) / 2
     what = f"a turn in {runs:,} concurrent runs / in {FEW}"
-    yield Row(what, "ms CPU", many * 1000, few * 1000, "≤ 1.1")
+    for more, collect_every in ((", as a worker collects garbage", COLLECT_EVERY), ("", 0)):
+        before = in_child(together, FEW, turns, collect_every)
+        many, tenth, half, last = in_child(together, runs, turns, collect_every)
+        after = in_child(together, FEW, turns, collect_every)
+        few = (before[0] + after[0]) / 2
+        yield Row(what + more, "ms CPU", many * 1000, few * 1000, "≤ 1.1")
     yield Row(f"a tenth of {runs:,} runs is done / all are", "s wall", tenth, last, "early")
     yield Row(f"half of {runs:,} runs is done / all are", "s wall", half, last)
     begun, memory, threads = in_child(waiting, waiting_runs)

@@ -91,3 +91,22 @@ def output_of(program: str, folder: Path) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.mark.req("command-collects-rarely")
+def test_a_command_looks_for_garbage_rarely(tmp_path: Path) -> None:
+    """A process of our own may decide that; a program that imports the library is left alone."""
+    program = """
+import gc
+import artificer
+gc.disable()
+before = gc.get_threshold()
+from artificer.cli.main import perform
+assert gc.get_threshold() == before
+assert perform(["runs"]) == 0
+assert gc.isenabled() and gc.get_freeze_count()
+from artificer.cli.declare import COLLECT_EVERY
+assert gc.get_threshold() == (COLLECT_EVERY, *before[1:])
+"""
+    environment = {"ARTIFICER_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=True)

@@ -11,7 +11,7 @@ The members of a union are distinguished by a tag: the class variable that the b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from threading import RLock
@@ -20,6 +20,7 @@ from typing import (
     Annotated,
     Any,
     Generic,
+    NamedTuple,
     Self,
     TypeVar,
     cast,
@@ -27,7 +28,7 @@ from typing import (
 )
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import NODEFAULT, Meta, Struct, field
 
 from artificer.errors import InvalidValueError
 from artificer.values.canon import canonical_typed
@@ -141,10 +142,15 @@ class CheckedValue(Value, metaclass=NamedValueType):
 
         Defaults are right. A value that holds nothing else is made without reading annotations.
         """
-        for name in _set_fields(self):
+        for name, default in _defaults(type(self)):
             value = getattr(self, name)
+            if value is default or (isinstance(default, _Made) and value == default.factory()):
+                continue
+            kind = _types(type(self))[name]
+            if value.__class__ is kind and kind in _PLAIN:
+                continue
             try:
-                converted = msgspec.convert(value, _types(type(self))[name], dec_hook=_made)
+                converted = msgspec.convert(value, kind, dec_hook=_made)
             except _FAULTS as error:
                 raise _invalid(type(self), error, f"/{name}") from error
             if converted is not value:
@@ -245,16 +251,22 @@ def _types(kind: type[Struct]) -> dict[str, Any]:
     return {member.name: member.type for member in msgspec.structs.fields(kind)}
 
 
-def _set_fields(value: Struct) -> Iterator[str]:
-    """The fields that do not hold their default."""
-    names, defaults = value.__struct_fields__, value.__struct_defaults__
-    required = len(names) - len(defaults)
-    yield from names[:required]
-    for name, default in zip(names[required:], defaults, strict=True):
-        factory = getattr(default, "factory", None)
-        found = getattr(value, name)
-        if found is not default and (factory is None or found != factory()):
-            yield name
+_PLAIN = frozenset({str, int, bool})
+"""Classes whose values need no check but that of their class."""
+
+
+class _Made(NamedTuple):
+    """A default that is made anew for each value."""
+
+    factory: Callable[[], Any]
+
+
+@cache
+def _defaults(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class, each with its default; without one, with what no value is."""
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    made = [_Made(d.factory) if hasattr(d, "factory") else d for d in defaults]
+    return tuple(zip(names, [*[NODEFAULT] * (len(names) - len(made)), *made], strict=True))
 
 
 def _listed(value: Any) -> Any:
