@@ -126,12 +126,21 @@ async def test_a_world_opens_with_what_it_takes_only(name: str, way: str) -> Non
 
 async def test_a_run_in_a_world_refuses_the_same() -> None:
     async with World.in_memory() as world:
+        with pytest.raises(AuthorError, match=r"Archive\.search has no parameter 'limt'") as raised:
+            await untyped(world).archive.search("tea", limt=3)
+        assert raised.value.hint == "Did you mean 'limit'?"
+        with pytest.raises(AuthorError, match=r"Guarded\.call has no parameter 'callid'"):
+            async with world.guard(double, key="k") as guarded:
+                await untyped(guarded).call("double", {"number": 1}, callid="c")
         with pytest.raises(AuthorError, match=r"World\.run has no parameter 'model'"):
             await untyped(world).run("x", model="m")
         with pytest.raises(AuthorError, match=r"Agent\.stream has no parameter 'observer'"):
             async with untyped(agent()).stream("x", observer=1):
                 pass
-        assert (await world.run("x", agent())).text == "Hi."
+        run = await world.run("x", agent())
+        assert run.text == "Hi."
+        with pytest.raises(AuthorError, match=r"Run\.export has no parameter 'fmt'"):
+            untyped(run).export(fmt="pdf")
 
 
 @pytest.mark.parametrize("meant", sorted(set(HABITS.values())))

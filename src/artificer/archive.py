@@ -37,6 +37,7 @@ from artificer.system import SystemClock
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
+from artificer.values.parameters import named_parameters
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
 
@@ -50,6 +51,7 @@ def is_of_build(run: str, runs: Collection[str]) -> bool:
     return "." in run and run.rpartition(".")[0] in runs
 
 
+@named_parameters()
 class Archive(Struct, frozen=True, eq=False, dict=True):
     """One project's journal and blobs, read: nothing here asks a model, runs a tool or writes."""
 

@@ -26,11 +26,13 @@ from artificer.runtime.keeping import (
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.verify import cited
+from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import open_to_read
 
 
+@named_parameters()
 @dataclass(frozen=True, eq=False)
 class Maintenance:
     """The upkeep of one world."""

@@ -29,6 +29,7 @@ from artificer.values.arguments import path as named
 from artificer.values.base import Digest
 from artificer.values.blocks import Message
 from artificer.values.model import FailureCode, Usage
+from artificer.values.parameters import named_parameters
 
 if TYPE_CHECKING:
     from artificer.core.facts import OutputCheck
@@ -45,6 +46,7 @@ _UNREAD: Any = object()
 """There is no value of the run's output but the recorded JSON or text."""
 
 
+@named_parameters()
 class Run(Struct, Generic[OutputT], frozen=True):
     """A run as it stands: finished, stalled, or still under way somewhere else.
 

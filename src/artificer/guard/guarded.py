@@ -29,6 +29,7 @@ from artificer.ports import BlobStore
 from artificer.runs import History, Run
 from artificer.values.base import JsonValue
 from artificer.values.blocks import ToolUseBlock
+from artificer.values.parameters import named_parameters
 
 
 class RecordedRuns(NamedTuple):
@@ -40,6 +41,7 @@ class RecordedRuns(NamedTuple):
     history: Callable[[str], Awaitable[History]]
 
 
+@named_parameters()
 class Guarded:
     """Tools whose calls are checked, recorded before they run, and never repeated silently.
 

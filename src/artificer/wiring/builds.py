@@ -33,6 +33,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.snapshot import restore
 from artificer.values.arguments import path as named
 from artificer.values.base import JsonValue
+from artificer.values.parameters import named_parameters
 from artificer.wiring.build_sandbox import grants_of_build
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
@@ -84,6 +85,7 @@ class BuildPlace:
         )
 
 
+@named_parameters()
 @dataclass(frozen=True, eq=False)
 class Builds:
     """The builds of a world: their work, and how it comes into their projects."""

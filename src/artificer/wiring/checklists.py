@@ -17,6 +17,7 @@ from artificer.errors import ConflictError, Fenced, NotFoundError, OperatorError
 from artificer.events import ArtifactCreated, ItemTicked, RunEvent
 from artificer.runtime.snapshot import restore
 from artificer.runtime.ticks import checklist, checklists, record_ticks
+from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.signals import post
@@ -41,6 +42,7 @@ def last_change(events: Iterable[RunEvent]) -> int:
     return max(changes, default=0)
 
 
+@named_parameters()
 @dataclass(frozen=True)
 class Checklists:
     """The checklists of one world.
