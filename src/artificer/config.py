@@ -114,7 +114,7 @@ class StudioConfig(CheckedValue):
             try:
                 ip_network(proxy)
             except ValueError as error:
-                raise self.invalid(f"/proxies/{number}", f"is no address: {error}") from error
+                raise self.invalid(f"/proxies/{number}", f"is not an address: {error}") from error
 
 
 class SharedLimits(CheckedValue):

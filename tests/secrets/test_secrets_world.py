@@ -215,7 +215,7 @@ class TestWorld:
 
     @pytest.mark.parametrize("wrong", ["env", ["env"], [object()]])
     def test_what_is_no_source_is_refused(self, wrong: Any) -> None:
-        with pytest.raises(AuthorError, match="no source of secrets"):
+        with pytest.raises(AuthorError, match="not a source of secrets"):
             World.in_memory(secrets=wrong)
 
     async def test_the_key_of_a_provider_comes_from_the_sources(

@@ -30,7 +30,7 @@ def checked_sources(sources: Iterable[SecretSource]) -> tuple[SecretSource, ...]
     for source in found:
         if not isinstance(source, SecretSource):
             raise AuthorError(
-                f"An object of type {type(source).__name__} is no source of secrets.",
+                f"An object of type {type(source).__name__} is not a source of secrets.",
                 hint="Pass objects with `local`, `resolve`, `place` and `at_hand`, as "
                 "artificer.ports.SecretSource has them; names of sources are settings.",
             )
