@@ -97,7 +97,7 @@ async def test_the_answer_may_be_json(shell: Shell) -> None:
     assert answer == {"run": answer["run"], "status": "open"}
 
 
-@pytest.mark.req("cli-worker", "http-worker-owner")
+@pytest.mark.req("cli-worker", "http-worker-owner", "health")
 async def test_a_worker_over_http_executes_what_a_studio_hands_out(
     shell: Shell, tmp_path: Path
 ) -> None:
@@ -111,8 +111,8 @@ async def test_a_worker_over_http_executes_what_a_studio_hands_out(
         env = {"ARTIFICER_API_TOKEN": token.out.strip()}
         studio = await shell.start("studio", "--no-open", "--port", "0")
         address = (await lines_until(studio.stdout, "http://")).split("?")[0]
-        worker = await elsewhere.start("worker", "--api", address, env=env)
-        await lines_until(worker.stderr, '"ready"')
+        worker = await elsewhere.start("worker", "--api", address, "--health", ":0", env=env)
+        health = json.loads(await lines_until(worker.stderr, '"ready"'))["health"]
         submitted = await shell.run("run", "--submit", "--kind", "chat", "Hi")
         run = submitted.out.strip()
         await lines_until(worker.stderr, run)
@@ -120,12 +120,22 @@ async def test_a_worker_over_http_executes_what_a_studio_hands_out(
         assert refused.code != 0
         assert "owned by the worker gpu-1 (token " in refused.err
         assert "its lease ends at" in refused.err and "--take-over" in refused.err
-        model.text("Good morning.")
-        model.end()
-        await lines_until(worker.stderr, '"executed"')
-        for process in (worker, studio):
-            process.send_signal(signal.SIGTERM)
-            await process.communicate()
+        async with httpx.AsyncClient(base_url=health, timeout=60) as client:
+            assert (await client.get("/readyz")).text == "ok\n"
+            metrics = (await client.get("/metrics")).text
+            assert "artificer_executing_runs 1\n" in metrics
+            assert "artificer_runs{" not in metrics, "what the studio alone may tell"
+            model.text("Good morning.")
+            model.end()
+            await lines_until(worker.stderr, '"executed"')
+            studio.send_signal(signal.SIGTERM)
+            await lines_until(worker.stderr, "no job can be leased")
+            ready = await client.get("/readyz")
+            assert (ready.status_code, ready.text) == (503, "studio\n")
+            assert (await client.get("/healthz")).text == "ok\n"
+        await studio.communicate()
+        worker.send_signal(signal.SIGTERM)
+        await worker.communicate()
         assert worker.returncode == 0
     assert (await shell.run("runs", "--status", "completed")).out.count(run) == 1
     assert "Good morning." in (await shell.run("show", run)).out

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
+import asyncio
 
 from artificer.dispatch.agents import Agents
+from artificer.dispatch.course import Course, WorkerReport, ended
 from artificer.dispatch.segments import Segments
 from artificer.errors import ConfigError
 from artificer.ports import AwaitsRuns, Parked, RunOver, SegmentEnd
 from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.world import World
-
-log = logging.getLogger("artificer.worker")
 
 
 class HttpWorker:
@@ -29,17 +28,31 @@ class HttpWorker:
             )
         self._server = JobServer(storage, times)
         self._segments = Segments(world, agents)
+        self._course = Course()
 
     async def run(self, slots: int, grace_s: float) -> None:
         """Work until the task is cancelled; then give back what is under way."""
-        await self._server.serve(self._execute, slots, grace_s)
+        serving = asyncio.create_task(self._server.serve(self._execute, slots, grace_s))
+        try:
+            await asyncio.wait((serving,))
+        except asyncio.CancelledError:
+            self._course.stopping()
+            raise
+        finally:
+            await ended(serving)
+            self._course.stopped()
+        serving.result()
+
+    def report(self) -> WorkerReport:
+        """Return what it does and has done."""
+        return self._course.report()
+
+    def problem(self) -> str:
+        """Return why it can lease nothing now, in a word; nothing where it can."""
+        return self._server.problem
 
     async def _execute(self, run: str, cause: str) -> SegmentSaid:
-        log.info("executing", extra={"run": run, "cause": cause})
-        end = await self._segments.attempt(run, cause)
-        said = said_of(end)
-        log.info("executed", extra={"run": run, "ended": said.outcome})
-        return said
+        return said_of(await self._course.follow(self._segments.attempt, run, cause))
 
 
 def said_of(end: SegmentEnd) -> SegmentSaid:

@@ -30,16 +30,22 @@ class Health:
     """The health of one process and its world.
 
     It counts from now on. ``sources`` are further metrics; ``draining`` says that the process
-    takes nothing new.
+    takes nothing new. A process that may not look at the world has an ``own_problem``, which says
+    why it can do no work now, and tells nothing of the world.
     """
 
     def __init__(
-        self, world: World, *sources: MetricSource, draining: Drained = lambda: False
+        self,
+        world: World,
+        *sources: MetricSource,
+        draining: Drained = lambda: False,
+        own_problem: Callable[[], str] | None = None,
     ) -> None:
         self._world = world
         self._tally = Tally()
         self._sources = (self._tally.metrics, *sources)
         self._draining = draining
+        self._own_problem = own_problem
         self._asking: asyncio.Task[str] | None = None
         self._until = 0.0
         observe(world, self._tally)
@@ -48,6 +54,8 @@ class Health:
         """Return why this process can do no work now, in a word; nothing where it can."""
         if self._draining():
             return "draining"
+        if self._own_problem is not None:
+            return self._own_problem()
         loop = asyncio.get_running_loop()
         if self._asking is None or (self._asking.done() and loop.time() >= self._until):
             self._asking = loop.create_task(self._ask(), name="readiness")
@@ -62,7 +70,7 @@ class Health:
         found += [info, *(metric for source in self._sources for metric in source())]
         problem = await self.problem()
         found.append(single("artificer_ready", "gauge", "It can work.", not problem))
-        if problem in ("", "draining"):
+        if self._own_problem is None and problem in ("", "draining"):
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     found += await self._of_world()

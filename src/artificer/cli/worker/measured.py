@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
+from artificer.dispatch.course import WorkerReport
+from artificer.dispatch.over_http import HttpWorker
 from artificer.dispatch.worker import Worker
 from artificer.health.exposition import Metric, single
 from artificer.health.health import Health
@@ -14,32 +16,45 @@ from artificer.runtime.permits import PermitKeeper
 from artificer.world import World, storage_of
 
 
+def health_of(world: World, worker: Worker) -> Health:
+    """Return the health of a worker that has its world."""
+    storage = storage_of(world)
+    return Health(
+        world,
+        lambda: worker_metrics(worker.report()),
+        lambda: permit_metrics(storage.permits),
+        lambda: lease_metrics(storage.owner),
+        draining=lambda: worker.report().draining,
+    )
+
+
+def health_over_http(world: World, worker: HttpWorker) -> Health:
+    """Return the health of a worker whose world a studio has, which tells more of it."""
+    return Health(
+        world,
+        lambda: worker_metrics(worker.report()),
+        draining=lambda: worker.report().draining,
+        own_problem=worker.problem,
+    )
+
+
 @asynccontextmanager
-async def health_served(world: World, worker: Worker, place: str | None) -> AsyncIterator[str]:
-    """Serve the health of a worker at a place; yield its address, or nothing for no place.
+async def served(health: Health, place: str | None) -> AsyncIterator[dict[str, str]]:
+    """Serve health at a place; yield the address as a fact to log, or none for no place.
 
     Raises:
         ConfigError: it is no place to listen.
         OperatorError: the port is taken.
     """
     if place is None:
-        yield ""
+        yield {}
         return
-    storage = storage_of(world)
-    health = Health(
-        world,
-        lambda: worker_metrics(worker),
-        lambda: permit_metrics(storage.permits),
-        lambda: lease_metrics(storage.owner),
-        draining=lambda: worker.report().draining,
-    )
     async with HealthServer(health, *place_of(place)) as server:
-        yield server.address
+        yield {"health": server.address}
 
 
-def worker_metrics(worker: Worker) -> Iterator[Metric]:
+def worker_metrics(report: WorkerReport) -> Iterator[Metric]:
     """Yield what a worker does and has done."""
-    report = worker.report()
     text = "Runs that this worker executes now."
     yield single("artificer_executing_runs", "gauge", text, len(report.executing))
     longest = max(report.executing.values(), default=0)
@@ -47,6 +62,8 @@ def worker_metrics(worker: Worker) -> Iterator[Metric]:
     yield single("artificer_longest_segment_seconds", "gauge", text, longest)
     text = "Segments that this worker has executed, by how they ended."
     yield Metric("artificer_segments_total", "counter", text, report.ended, "ended")
+    if report.backlog is None:
+        return
     backlog = {"open": report.backlog.open, "stalled": report.backlog.stalled}
     text = "Submitted runs that were not over at the last sweep."
     yield Metric("artificer_submitted_runs", "gauge", text, backlog, "status")

@@ -13,7 +13,7 @@ from artificer.cli.interruptible import interruptible
 from artificer.cli.json_log import start_log
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.worker.measured import health_served
+from artificer.cli.worker.measured import health_of, health_over_http, served
 from artificer.config import Config
 from artificer.dispatch.agents import Agents
 from artificer.dispatch.kinds import open_dispatcher
@@ -51,9 +51,8 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
         worker = Worker(world, dispatcher, agents, working)
         await storage_of(world).owner.ready()  # a role that may not work is told at once
         kind = config.worker.dispatcher.partition(":")[0]
-        async with health_served(world, worker, options.health) as health:
-            facts = {"slots": working.slots, "dispatcher": kind}
-            log.info("ready", extra=facts | ({"health": health} if health else {}))
+        async with served(health_of(world, worker), options.health) as health:
+            log.info("ready", extra={"slots": working.slots, "dispatcher": kind, **health})
             with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
                 await worker.run()
         task = asyncio.current_task()
@@ -64,10 +63,10 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
 
 async def _serve_api(config: Config, options: ServeOptions, agents: Agents) -> Exit:
     """Work for a studio over HTTP. Raises ConfigError, AccessError, OperatorError."""
-    if options.world or options.dispatcher or options.until_idle or options.health:
+    if options.world or options.dispatcher or options.until_idle:
         raise ConfigError(
-            "--api cannot be combined with --world, --dispatcher, --until-idle or --health.",
-            hint="The studio knows the world, hands out its runs, and answers probes.",
+            "--api cannot be combined with --world, --dispatcher or --until-idle.",
+            hint="The studio knows the world, and hands out its runs.",
         )
     slots = options.slots or config.worker.slots
     grace = config.worker.grace_seconds if options.grace is None else options.grace
@@ -78,11 +77,11 @@ async def _serve_api(config: Config, options: ServeOptions, agents: Agents) -> E
         )
     async with World.open(config) as world:
         worker = HttpWorker(world, agents)
-        log.info("ready", extra={"slots": slots, "dispatcher": "http"})
-        with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
-            await worker.run(slots, grace)
+        async with served(health_over_http(world, worker), options.health) as health:
+            log.info("ready", extra={"slots": slots, "dispatcher": "http", **health})
+            with suppress(asyncio.CancelledError):  # a signal has stopped it, in order
+                await worker.run(slots, grace)
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()
-        log.info("stopped")
     return Exit.OK

@@ -78,6 +78,8 @@ class JobServer:
         self._api = storage.api
         self._times = times or LeaseTimes()
         self._working = set[asyncio.Task[None]]()
+        self.problem = ""
+        """Why no job can be leased now: ``studio`` where it does not answer; nothing if it does."""
 
     async def serve(self, execute: ExecuteJob, slots: int, grace_s: float = 0) -> None:
         """Execute at most ``slots`` jobs at once; then give back what is under way.
@@ -121,9 +123,11 @@ class JobServer:
             try:
                 path = ("jobs", "lease")
                 found = await self._api.ask(_LeaseFound, "POST", path, None, body, wait=wait)
+                self.problem = ""
             except (AccessError, NotFoundError):
                 raise
             except OperatorError as error:
+                self.problem = "studio"
                 log.warning("no job can be leased: %s", error.message)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, MAX_PAUSE_S)
