@@ -33,8 +33,18 @@ from artificer.dispatch.segments import Segments
 from artificer.dispatch.sweeper import Sweeper
 from artificer.errors import OperatorError
 from artificer.ownership.local import LocalOwner
-from artificer.ports import AwaitsRuns, Claim, DispatchedRun, Parked, RunOver
+from artificer.ports import (
+    Amount,
+    AwaitsRuns,
+    Claim,
+    DispatchedRun,
+    Parked,
+    Reservation,
+    RunOver,
+    SpendingLimit,
+)
 from artificer.providers.scripted import call, reply, say
+from artificer.runtime.budgets import EXPIRES_MS
 from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.values.model import Usage
@@ -321,6 +331,24 @@ async def test_children_of_several_workers_share_one_budget(
             found = [await stands(a, child, *over) for child in children]
             await stands(a, run, *over)
         assert sorted(str(child.reason) for child in found) == reasons
+
+
+@pytest.mark.req("dispatched-children-budget")
+async def test_a_run_waits_for_what_others_have_reserved_no_longer_than_its_own_time() -> None:
+    """A worker that was killed gives back nothing: what it has reserved expires after an hour."""
+    limits = Limits(max_tokens=300, total_tokens=4000, wall_ms=100)
+    agent = boss(1, chat("One."), limits=limits)
+    async with World.in_memory() as world:
+        run = await world.submit("Go.", agent, name=NAME, run_id="r")
+        whole, now = SpendingLimit(tokens=4000), world.clock.now()
+        until = now + EXPIRES_MS
+        lost = Reservation("run:r", 1, Amount(3900, 0), whole, now, until)
+        await world.storage.budget.reserve([lost])
+        async with asyncio.timeout(WITHIN_S):
+            await Segments(world, {NAME: agent}, nothing).execute(run, "submitted")
+        found = await world.get(run)
+        assert found.status == "stalled"
+        assert (await world.storage.budget.spent("run:r", now)).reserved == lost.need
 
 
 @pytest.mark.req("dispatched-children")

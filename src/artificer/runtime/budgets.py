@@ -220,11 +220,14 @@ class Budgets(Struct, frozen=True):
             charges.append(charge)
         return Charges(tuple(charges))
 
-    async def reserve(self, spec: RunSpec, size: RequestSize, now: int) -> Charges | ModelFailure:
+    async def reserve(
+        self, spec: RunSpec, size: RequestSize, now: int, left_ms: int = OTHERS_MS
+    ) -> Charges | ModelFailure:
         """Reserve what a request may cost in a commit of its own, or return why it is not made.
 
         For a request whose reservation was refused with its intent, or that a crash interrupted.
-        Of a run that workers execute, it waits for what others of its tree have reserved elsewhere.
+        Of a run that workers execute, it waits for what others of its tree have reserved elsewhere,
+        within the time that the run has left.
         """
         began = time.monotonic()
         while True:
@@ -237,7 +240,7 @@ class Budgets(Struct, frozen=True):
                 if wanted := charges.reservations():
                     await self.budget.reserve(wanted)
             except BudgetError as error:
-                others = spec.submission is not None and waited_ms < OTHERS_MS
+                others = spec.submission is not None and waited_ms < min(OTHERS_MS, left_ms)
                 refusal = await _until_free(
                     self.budget, charges, ends, error.message, others=others
                 )

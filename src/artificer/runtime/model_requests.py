@@ -156,10 +156,12 @@ class ModelRequests(Struct, frozen=True):
         charges: Charges | None,
     ) -> RequestResult:
         spec, size = state.run_spec, size_of(state, intent, payload)
-        reserved = charges or await self.budgets.reserve(spec, size, self.clock.now())
+        began, left_ms = time.monotonic(), state.time_left
+        now = self.clock.now()
+        reserved = charges or await self.budgets.reserve(spec, size, now, left_ms)
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
-        left_s = state.time_left / 1000
+        left_s = left_ms / 1000 - (time.monotonic() - began)
         try:
             async with self.permits.permit(spec, left_s, on_delta) as waited:
                 if isinstance(waited, ModelFailure):
