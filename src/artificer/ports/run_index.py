@@ -18,7 +18,8 @@ class IndexedRun(Struct, frozen=True, gc=False):
     its prompt, ``words`` those of more of it. ``questions`` are the decisions of a person that it
     waits for, itself; ``waiting`` says that it waits for one, or for a run that does. ``parent`` is
     the run that started it, ``agent`` the name by which that one called its agent. ``turns`` and
-    ``tokens`` are None where they are not known.
+    ``tokens`` are None where they are not known. An index does not keep ``queued``: it was
+    submitted, and no worker has begun it.
     """
 
     run: str
@@ -38,6 +39,7 @@ class IndexedRun(Struct, frozen=True, gc=False):
     turns: int | None = None
     tokens: int | None = None
     cost_micros: int | None = None
+    queued: bool = False
 
 
 class RunQuery(Struct, frozen=True):

@@ -27,6 +27,7 @@ from artificer.ports import Question
 from artificer.runtime.bindings import binding_in
 from artificer.runtime.explain_build import next_of_build, why_building
 from artificer.runtime.load import Loaded
+from artificer.runtime.queued import is_queued
 from artificer.runtime.turns import turns_of
 from artificer.values.model import Usage
 
@@ -47,7 +48,8 @@ class Refusal(Struct, frozen=True):
 class Explanation(Struct, frozen=True):
     """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands.
 
-    ``bound`` are the artifacts that take their numbers from a result, with its label.
+    ``bound`` are the artifacts that take their numbers from a result, with its label. A ``queued``
+    one was submitted, and no worker has begun it.
     """
 
     run: str
@@ -66,6 +68,7 @@ class Explanation(Struct, frozen=True):
     origin: ev.Origin | None
     next: tuple[str, ...]
     bound: dict[str, str]
+    queued: bool = False
 
 
 _REASONS: dict[FinishReason, str] = {
@@ -95,6 +98,7 @@ def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
     ``below`` are the questions of the runs that it waits for.
     """
     state = loaded.state
+    queued = is_queued(state.run_spec, state.standing, loaded.head.seq)
     turns = turns_of(loaded.lines)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
@@ -105,7 +109,7 @@ def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
         turn=state.turn,
         turn_limit=state.run_spec.limits.turns,
         records=loaded.head.seq,
-        why=_why(state, loaded.lines),
+        why=_QUEUED if queued else _why(state, loaded.lines),
         pending=(*map(_pending, loaded.open), *_waits(state, below)),
         refused=tuple(_refusals(loaded.lines)),
         answers=dict(counted),
@@ -114,6 +118,7 @@ def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
         origin=_origin(loaded.lines),
         next=tuple(_next(loaded, below)),
         bound=dict(_bound(loaded.lines)),
+        queued=queued,
     )
 
 
@@ -133,6 +138,7 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
 
 
 _OPEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
+_QUEUED = "It was submitted, and waits for a worker: artificer worker"
 _UNCHECKED = (
     "Its last reply waits for the agent's own code, which has not come to a verdict: resuming it "
     "with the agent checks the reply again."

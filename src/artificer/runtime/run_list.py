@@ -28,6 +28,7 @@ from artificer.ports import (
 from artificer.runtime.followed_runs import FollowedRuns
 from artificer.runtime.listing import newest
 from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.queued import is_queued
 from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
 from artificer.runtime.summary import Summary
 from artificer.shielded import finished
@@ -288,7 +289,9 @@ class RunLister:
         elif row.status not in STANDING:
             return None
         (first,) = await self._journal.read(row.run, 0, 1)
-        return structs.replace(row, **facts_of(row.run, beginning(first, self._blobs)))
+        begun = beginning(first, self._blobs)
+        queued = is_queued(begun.spec, row.status, row.seq)
+        return structs.replace(row, queued=queued, **facts_of(row.run, begun))
 
 
 def _cut(found: list[IndexedRun], limit: int) -> RunListing:
@@ -306,6 +309,7 @@ def _listed(row: IndexedRun) -> ListedRun:
         row.kind,
         row.model,
         row.prompt,
+        row.queued,
         changed=row.changed,
         agent=row.agent,
         parent=row.parent,

@@ -14,6 +14,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import TamperedError
 from artificer.ports import BlobStore, Head, IndexedRun, Record
+from artificer.runtime.queued import is_queued
 from artificer.runtime.verify import tombstone
 from artificer.runtime.waiting import questions_of
 from artificer.values.words import words_of
@@ -73,6 +74,7 @@ def row_of(run: str, head: Head, begun: RunBeginning, state: RunState) -> Indexe
         turns=state.turn,
         tokens=state.usage.input_tokens + state.usage.output_tokens,
         cost_micros=state.cost_micros,
+        queued=is_queued(begun.spec, status, head.seq),
     )
 
 

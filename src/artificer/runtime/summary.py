@@ -9,6 +9,7 @@ from artificer.core.record import EventLine, IntentLine, decode
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
 from artificer.runtime.load import load
+from artificer.runtime.queued import is_queued
 from artificer.runtime.verify import tombstone
 
 
@@ -17,6 +18,7 @@ class Summary(Struct, frozen=True):
 
     ``at`` is when it began, in milliseconds since 1970-01-01 UTC. ``status`` is that of its
     deliverable, how it stands without one, or ``unreadable`` when a record is not what was written.
+    A ``queued`` one was submitted, and no worker has begun it.
     """
 
     run: str
@@ -26,6 +28,7 @@ class Summary(Struct, frozen=True):
     kind: str = ""
     model: str = ""
     prompt: str = ""
+    queued: bool = False
 
 
 async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summary:
@@ -44,7 +47,8 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summar
         return Summary(run, seq, "unreadable")
     spec = begun.event.spec
     model = f"{spec.provider}/{spec.model}"
-    return Summary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt)
+    queued = is_queued(spec, status, seq)
+    return Summary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt, queued)
 
 
 async def _status(

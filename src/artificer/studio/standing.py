@@ -58,6 +58,10 @@ def _share(used: int, limit: int) -> float:
     return min(1.0, used / limit) if limit else 1.0
 
 
+AT_A_WORKER = Wait("a worker, which executes it")
+"""A run that was submitted, and that no worker has begun."""
+
+
 def waits_of(state: RunState, lines: Iterable[Line]) -> Iterator[Wait]:
     """Yield what a run waits for: a reply, calls, runs that it has called, a person."""
     open_intents = {pending.n for pending in state.pending}

@@ -13,6 +13,7 @@ from artificer.values.text import numbered
 
 _STATUS = {
     "open": "running",
+    "queued": "waits for a worker",
     "waiting": "waits for you",
     "completed": "done",
     "partial": "incomplete",

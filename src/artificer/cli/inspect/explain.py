@@ -34,9 +34,10 @@ async def explain(settings: Settings, options: ExplainOptions) -> Exit:
 
 def _lines(found: Explanation) -> list[tuple[str, str]]:
     turn = "" if found.kind == "build" else f"turn {found.turn} of at most {found.turn_limit}"
+    stands = "queued" if found.queued else found.stands
     lines = [
         ("run", found.run),
-        ("status", joined(found.stands, turn, count(found.records, "record"))),
+        ("status", joined(stands, turn, count(found.records, "record"))),
         ("why", one_line(found.why, 2 * WIDTH)),
     ]
     if found.origin:

@@ -102,7 +102,11 @@ def _row(summary: Summary) -> tuple[str, ...]:
     prompt = one_line(summary.prompt, PROMPT)
     records = f"{summary.records:,}"
     model = one_line(summary.model, PROMPT)
-    return (summary.run, begun, summary.kind, summary.status, records, model, prompt)
+    return (summary.run, begun, summary.kind, _stands(summary), records, model, prompt)
+
+
+def _stands(summary: Summary) -> str:
+    return "queued" if summary.queued else summary.status
 
 
 async def _tree(archive: Archive, summary: Summary) -> Tree | None:
@@ -127,11 +131,11 @@ def _rows_of_tree(summary: Summary, tree: Tree | None) -> list[tuple[str, ...]]:
     begun = moment(summary.at) if summary.at else ""
     prompt = one_line(summary.prompt, PROMPT)
     if tree is None:
-        return [(summary.run, begun, summary.kind, summary.status, "", "", "", prompt)]
+        return [(summary.run, begun, summary.kind, _stands(summary), "", "", "", prompt)]
     state = tree.run.state
     used = (str(state.turn), sum_of(state.usage), cost(state.cost_micros))
     rows: list[tuple[str, ...]] = [
-        (summary.run, begun, summary.kind, summary.status, *used, prompt)
+        (summary.run, begun, summary.kind, _stands(summary), *used, prompt)
     ]
     for node in tree.nodes:
         name = "  " * node.depth + node.run.removeprefix(summary.run)

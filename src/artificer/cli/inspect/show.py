@@ -19,6 +19,7 @@ from artificer.core.events import PromptReceived
 from artificer.core.fallback import models_in_words
 from artificer.core.record import EventLine, IntentLine
 from artificer.runs import History, Run
+from artificer.runtime.queued import is_queued
 
 NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
@@ -109,9 +110,10 @@ def _heading(
     rules = count(len(spec.policy.rules), "rule")
     usage = joined(count(state.turn, "turn"), tokens(state.usage), cost(state.cost_micros))
     sandboxes = _sandboxes(run)
+    queued = is_queued(spec, run.status, len(lines))
     return [
         ("run", run.id),
-        ("status", joined(run.status, state.reason or "")),
+        ("status", joined("queued" if queued else run.status, state.reason or "")),
         ("kind", spec.kind),
         *([("sandbox", ", ".join(sandboxes))] if sandboxes else []),
         ("model", models_in_words(state)),

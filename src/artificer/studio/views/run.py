@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import AuthorError, ConfigError, NotFoundError
 from artificer.events import ModelDelayed
+from artificer.runtime.queued import is_queued
 from artificer.studio.bodies import FORM_KEY, SPACING, spacing_ms
 from artificer.studio.context import (
     MAX_FILES,
@@ -28,7 +29,7 @@ from artificer.studio.decisions import decisions_of
 from artificer.studio.downloads import downloads_of
 from artificer.studio.live import EVENT_STREAM, after_of, number_in
 from artificer.studio.pages import page, rendered
-from artificer.studio.standing import used_of, waits_of
+from artificer.studio.standing import AT_A_WORKER, used_of, waits_of
 from artificer.studio.transcript import transcript
 from artificer.studio.views.decide import can_be_revised
 from artificer.wiring.checklists import last_change
@@ -95,6 +96,8 @@ async def values_of(request: Request) -> dict[str, Any]:
     run, state = history.run, history.run.state
     events = run.events
     story, here = transcript(events), context.executions.executes(run.id)
+    queued = not here and is_queued(state.run_spec, run.status, len(history.lines))
+    waits = [AT_A_WORKER] if queued else list(waits_of(state, history.lines))
     return {
         "run": run,
         "story": story,
@@ -106,7 +109,8 @@ async def values_of(request: Request) -> dict[str, Any]:
         "revisable": can_be_revised(state),
         "over": state.status is not None and not here,  # it may be about to go on
         "used": list(used_of(state, await context.world.archive.budget())),
-        "waits": list(waits_of(state, history.lines))[:MAX_WAITS],
+        "queued": queued,
+        "waits": waits[:MAX_WAITS],
         "max_files": MAX_FILES,
         "takes_files": state.build is None,
         "draft": WrittenMessage(),
