@@ -156,6 +156,19 @@ async def test_a_run_that_nobody_can_read_holds_no_other_one_up(
 
 
 @pytest.mark.req("dispatch-outages")
+async def test_while_a_server_is_away_it_is_asked_less_and_less(
+    world: World, storage: SharedStorage
+) -> None:
+    sweeper = Sweeper(world, Handed(), SweepTimes(3600, 3600, 3600))  # type: ignore[arg-type]
+    await sweeper.look_at_new()
+    await world.submit("Hi", chat())
+    storage.journal.failures = 100
+    for _ in range(10):
+        await sweeper.look_at_new()
+    assert storage.journal.failures == 98
+
+
+@pytest.mark.req("dispatch-outages")
 async def test_a_signal_to_a_run_that_was_just_over_has_it_executed_again(
     storage: SharedStorage,
 ) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 
 from msgspec import Struct
@@ -93,6 +94,7 @@ class Sweeper:
         self._arrivals = storage_of(world).arrivals
         self._times = times or SweepTimes()
         self._again = set[str]()
+        self._again_at = self._again_wait = 0.0
         self._known: OrderedDict[str, _Known | None] = OrderedDict()
         self._newest: frozenset[str] | None = None
         self._position: int | None = None
@@ -121,7 +123,8 @@ class Sweeper:
     async def look_at_new(self) -> None:
         """Submit the runs that are new, and wake those that have got signals."""
         self._position, signalled = await self._storage.signals.since(self._position)
-        signalled, self._again = signalled | self._again, set()
+        if time.monotonic() >= self._again_at:
+            signalled, self._again = signalled | self._again, set()
         for run in sorted(signalled):
             await self._signalled(run)
         known, before = self._newest or frozenset[str](), None
@@ -135,6 +138,8 @@ class Sweeper:
             if before in known or self._newest is None or len(newest) > REMEMBERED:
                 break
         self._newest = frozenset(newest)
+        if not self._again:
+            self._again_wait = 0.0
 
     async def _pause(self) -> None:
         """Wait until it is time to look again, or something new is announced."""
@@ -233,8 +238,15 @@ class Sweeper:
             return False
 
     def _look_again(self, run: str, error: ArtificerError) -> None:
-        """Have a run woken with the next look, because a server did not answer."""
+        """Have a run woken with a later look, because a server did not answer.
+
+        At once, then later and later: who waits for a server may hold up everything else.
+        """
         log.warning("run %s cannot be looked at now: %s", run, error.message)
+        if not self._again:
+            self._again_at = time.monotonic() + self._again_wait
+            longer = max(2 * self._again_wait, self._times.new_s)
+            self._again_wait = min(longer, self._times.all_s)
         if len(self._again) < REMEMBERED:
             self._again.add(run)
 
