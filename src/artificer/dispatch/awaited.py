@@ -47,6 +47,15 @@ async def awaited(storage: Storage, run: str, state: RunState) -> list[AwaitedRu
     return [AwaitedRun(wait, await _child(storage, run, wait.run)) for wait in state.waits]
 
 
+async def some_go_on(storage: Storage, run: str, state: RunState) -> bool:
+    """Whether one of the runs that a run waits for goes on by itself: the last is asked first."""
+    for wait in reversed(state.waits):
+        child = AwaitedRun(wait, await _child(storage, run, wait.run))
+        if child.is_submitted and child.goes_on:
+            return True
+    return False
+
+
 async def _child(storage: Storage, run: str, child: str) -> RunState | None:
     if not child.startswith(f"{run}."):
         return None

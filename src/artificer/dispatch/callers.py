@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Storage
 from artificer.runtime.snapshot import restore
 from artificer.wiring.families import caller_ended, parent_of
+
+KNOWN_S, MAX_KNOWN = 2.0, 10_000
+"""For how many seconds, and for how many callers, it is known whether they were ended."""
 
 MAX_CALLERS = 20
 """How far up the callers of a run are looked for."""
@@ -23,14 +28,31 @@ def caller_of(run: str, spec: RunSpec) -> str:
     return parent_of(run, spec) if spec.submission is not None else ""
 
 
-async def ended_with(storage: Storage, caller: str) -> str:
-    """Return why a run is to end: its caller was ended. Empty where it was not, or is none."""
-    if not caller:
-        return ""
-    try:
-        return caller_ended(await state_of(storage, caller))
-    except ArtificerError:  # it was pruned, or cannot be read
-        return ""
+class EndedCallers:
+    """Why runs are to end: their callers were ended. Each caller is read once in a while."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._known: dict[str, tuple[float, str]] = {}
+
+    async def why(self, caller: str) -> str:
+        """Return why the runs that this one has called are to end; empty where they are not."""
+        if not caller:
+            return ""
+        now = time.monotonic()
+        at, why = self._known.get(caller, (float("-inf"), ""))
+        if at <= now - KNOWN_S:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            why = await self._read(caller)
+            self._known[caller] = now, why
+        return why
+
+    async def _read(self, caller: str) -> str:
+        try:
+            return caller_ended(await state_of(self._storage, caller))
+        except ArtificerError:  # it was pruned, or cannot be read
+            return ""
 
 
 async def topmost(storage: Storage, run: str, *, submitted: bool = False) -> tuple[str, RunState]:

@@ -10,8 +10,8 @@ from artificer.core.signals import Cancel, read_signal
 from artificer.core.state import RunPhase, RunState
 from artificer.core.waits import CallWait
 from artificer.dispatch.agents import Agents, agent_of_run
-from artificer.dispatch.awaited import AwaitedRun, awaited, held_back
-from artificer.dispatch.callers import caller_of, ended_with, state_of
+from artificer.dispatch.awaited import AwaitedRun, awaited, held_back, some_go_on
+from artificer.dispatch.callers import EndedCallers, caller_of, state_of
 from artificer.dispatch.delays import LOOKED_AT, delay_of
 from artificer.errors import (
     ArtificerError,
@@ -40,6 +40,9 @@ CHILDREN_S = 60.0
 """Seconds until a run is looked at again whose children all wait for a person. The end of one wakes
 it; this is for when that is lost."""
 
+CHILD = "child"
+"""The cause of a segment after the end of a child."""
+
 AGAIN_S = 1.0
 """Seconds until a run goes on that got a signal at the moment when it became idle."""
 
@@ -65,6 +68,7 @@ class Segments:
         self._agents = agents
         self._submits = wake_caller is not None
         self._wake_caller = wake_caller
+        self._ended_callers = EndedCallers(world.storage)
 
     async def execute(self, run: str, cause: str) -> SegmentEnd:
         """Execute a run until it is idle. One that waits for something is left as it is."""
@@ -96,8 +100,10 @@ class Segments:
         spec = state.run_spec
         if cause.startswith(CANCEL):
             await self._cancel(run, state, cause.removeprefix(CANCEL))
-        elif why := await ended_with(self._storage, caller_of(run, spec)):
+        elif why := await self._ended_callers.why(caller_of(run, spec)):
             await self._cancel(run, state, why)
+        if cause == CHILD and await self._waits_on(run, state):
+            return AwaitsRuns(tuple(wait.run for wait in state.waits))
         found = await self._standing(run, state)
         if found is None:
             agent, deps = await agent_of_run(self._storage, run, spec, self._agents)
@@ -106,6 +112,14 @@ class Segments:
         if self._wake_caller is not None and not isinstance(found, AwaitsRuns):
             await self._wake_caller(run)
         return found
+
+    async def _waits_on(self, run: str, state: RunState) -> bool:
+        """Whether a run that the end of a child has woken waits for other ones."""
+        if not self._submits or not state.only_waits or held_back(state):
+            return False
+        if await self._storage.signals.read(run, state.letters):
+            return False
+        return await some_go_on(self._storage, run, state)
 
     async def _standing(
         self, run: str, state: RunState, *, resumed: bool = False

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from artificer.core.submission import Submission
 from artificer.dispatch.assigned import AssignedRuns, Leading
-from artificer.dispatch.callers import caller_of, ended_with, topmost
+from artificer.dispatch.callers import EndedCallers, caller_of, topmost
+from artificer.dispatch.segments import CHILD
 from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import UNREADABLE, first_spec
@@ -90,6 +91,7 @@ class Sweeper:
         self._world = world
         self._storage = world.storage
         self._dispatcher = dispatcher
+        self._ended_callers = EndedCallers(world.storage)
         self._assigned = assigned
         self._arrivals = storage_of(world).arrivals
         self._times = times or SweepTimes()
@@ -196,14 +198,14 @@ class Sweeper:
         try:
             known = await self._about(run)
             if known is not None and known.caller and await self._submit(known.caller):
-                await self._dispatcher.wake(known.caller, "child")
+                await self._dispatcher.wake(known.caller, CHILD)
         except ArtificerError as error:
             log.warning("the caller of run %s cannot be woken: %s", run, error.message)
 
     async def _end_with_caller(self, run: str) -> None:
         """End a run whose caller was ended by a process that died before it could do this."""
         known = await self._about(run)
-        if known is not None and (why := await ended_with(self._storage, known.caller)):
+        if known is not None and (why := await self._ended_callers.why(known.caller)):
             await self._dispatcher.cancel(run, why)
 
     async def _leads(self) -> Leading:
