@@ -265,7 +265,7 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
 
     Raises:
         ConfigError: the file is not TOML, or a setting is unknown or has a wrong value.
-        AuthorError: a flag is no setting.
+        AuthorError: a flag is not a setting.
     """
     refuse_unknown("load_config", flags, ("folder", *Config.field_names()))
     path = (Path.cwd() if folder is None else Path(named("folder", folder))) / FILE_NAME

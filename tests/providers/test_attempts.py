@@ -24,11 +24,11 @@ from artificer.providers.attempts import (
     generate_with_attempts,
 )
 from artificer.providers.chat_wire import ChatDialect, ChatStream
+from artificer.providers.endpoint import Endpoint
 from artificer.providers.failures import classify, failure
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream
-from artificer.providers.sdk import Endpoint
 from artificer.values.model import Delta, ModelFailure, ModelReply, RetryDelta
 
 QUICK = AttemptLimits(first_delay=0.001, max_delay=0.002, idle=0.2, drain=0.05, request=5)

@@ -82,7 +82,7 @@ def test_the_folder_of_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv(CREDENTIALS)
     elsewhere = FILES.open("files")
     assert (elsewhere.place("token"), elsewhere.at_hand()) == ("$CREDENTIALS_DIRECTORY/token", {})
-    with pytest.raises(OperatorError, match="no service with credentials"):
+    with pytest.raises(OperatorError, match="not a service with credentials"):
         elsewhere.resolve("token")
     with pytest.raises(ConfigError, match="relative"):
         FILES.open("files:secrets")

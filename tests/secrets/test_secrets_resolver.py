@@ -12,7 +12,7 @@ import pytest
 from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.secret_references import PREFIXES
 from artificer.errors import ConfigError, OperatorError
-from artificer.providers.sdk import Endpoint
+from artificer.providers.endpoint import Endpoint
 from artificer.secrets.answers import MAX_VALUE
 from artificer.secrets.environment import Variables
 from artificer.secrets.kinds import secrets_of

@@ -90,7 +90,7 @@ def test_no_redirect_takes_the_token_elsewhere(twin: VaultTwin) -> None:
 )
 def test_an_answer_that_is_no_secret(twin: VaultTwin, body: bytes) -> None:
     twin.body = body
-    with pytest.raises(OperatorError, match="no secret of KV"):
+    with pytest.raises(OperatorError, match="not a secret of KV"):
         secret_of(twin).resolve("tracker")
 
 

@@ -36,8 +36,8 @@ class AnyReach(FamilyReach):
     def has_workspace(self, spec: object, name: str, *, writes: bool = False) -> bool:
         return True
 
-    def time(self, said: int, now: int) -> int:
-        return said
+    def time(self, of_worker: int, now: int) -> int:
+        return of_worker
 
     def has_version(self, *, is_own: bool) -> bool:
         return True

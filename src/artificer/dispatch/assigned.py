@@ -27,7 +27,7 @@ SUBMITTED = "submitted"
 """The cause of a run's first segment with a dispatcher: nothing has happened to the run since."""
 
 OURS: tuple[Assigned, ...] = ("first", "ours")
-"""A run is executed by who is told this of it."""
+"""The answers that give a run to the worker that asked."""
 
 Leading = Literal["first", "yes", "no"]
 """Whether a worker looks at all runs: as the first of all, as before or after another one, not."""

@@ -96,11 +96,9 @@ class LocalDispatcher:
         if found.standing == "executing":
             found.again = cause
         elif found.standing == "queued" and found.cause == SUBMITTED:
-            found.cause = cause  # something has happened to it: whoever had it does not matter
+            found.cause = cause  # another worker may have it since: ask for it again
         elif found.standing == "parked":
             self._queue(found, cause)
-        elif found.cause == SUBMITTED:  # it is queued, and another worker may have it since
-            found.cause = cause
 
     async def cancel(self, run: str, reason: str) -> None:
         """Have a run executed with the cause `CANCEL`, even while it is executed.

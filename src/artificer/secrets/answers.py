@@ -43,11 +43,11 @@ def _guarded(ask: Callable[[], T]) -> T:
 
 
 def _fault(value: object) -> str:
-    """Return why a value is no secret; empty for one, and for None."""
+    """Return why a value is not a secret; empty for one, and for None."""
     if value is None:
         return ""
     if not isinstance(value, str):
-        return "is no text"
+        return "is not a text"
     if len(value) > MAX_VALUE:
         return f"is longer than {MAX_VALUE} characters"
     if "\0" in value:

@@ -26,8 +26,8 @@ class FolderOfSecrets:
     """One file for each secret, called as the secret is, or so in small letters or in capitals.
 
     A line end behind the value does not count. A file may be a symbolic link within the folder, as
-    Kubernetes makes them; one that leads out of it is refused, and so is what is no regular file,
-    or what others than its owner may write. Who may read a file is the folder's matter: Docker and
+    Kubernetes makes them; one that leads out of it is refused, and so is one that is not regular,
+    or that others than its owner may write. Who may read a file is the folder's matter: Docker and
     Kubernetes make files that all may read, in a folder that others cannot reach.
     """
 
@@ -42,7 +42,7 @@ class FolderOfSecrets:
         """Return the content of the file. Raises OperatorError where it cannot be used."""
         if not self._is_there:
             raise OperatorError(
-                f"{CREDENTIALS} is not set: this process is no service with credentials",
+                f"{CREDENTIALS} is not set: this process is not a service with credentials",
                 hint="Start it with LoadCredential= in its unit, or write 'files:FOLDER'.",
             )
         if not NAME.fullmatch(name):

@@ -69,7 +69,7 @@ class Remembering:
         try:
             values = listed(self._source)
             until = self._now() + KEPT_S
-        except OperatorError:  # whoever needs a value will be told
+        except OperatorError:  # resolving a value raises it again
             until = self._now() + ABSENT_S
         with self._lock:
             self._listed = until, values

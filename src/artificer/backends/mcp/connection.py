@@ -101,8 +101,8 @@ class McpLink:
         """
         from mcp.types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 
-        said = {"_meta": facts} if facts else {}
-        params = CallToolRequestParams(name=tool, arguments=dict(arguments), **said)
+        meta = {"_meta": facts} if facts else {}
+        params = CallToolRequestParams(name=tool, arguments=dict(arguments), **meta)
         answer: CallToolResult | InputRequiredResult = await self._ask(
             CallToolRequest(params=params), _call_result(), seconds
         )

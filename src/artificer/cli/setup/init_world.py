@@ -104,7 +104,7 @@ _HAS = {True: "its world is another one", False: "does not name this world"}
 
 
 def _written_already() -> str | None:
-    """The world that the file names. It was read before: it is no other than valid."""
+    """The world that the file names. It has been read before, so it is valid."""
     path = Path(FILE_NAME)
     found = tomllib.loads(path.read_text("utf-8")).get("storage") if path.exists() else None
     return found if isinstance(found, str) else None

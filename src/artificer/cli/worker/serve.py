@@ -49,7 +49,7 @@ async def serve(settings: Settings, options: ServeOptions) -> Exit:
             grace_s=shared.grace_seconds if options.grace is None else options.grace,
         )
         worker = Worker(world, dispatcher, agents, working)
-        await storage_of(world).owner.ready()  # a role that may not work is told at once
+        await storage_of(world).owner.ready()  # a role that may not work ends it here
         kind = config.worker.dispatcher.partition(":")[0]
         async with served(health_of(world, worker), options.health) as health:
             log.info("ready", extra={"slots": working.slots, "dispatcher": kind, **health})

@@ -43,7 +43,7 @@ SCHEMA = "artificer"
 
 _SET = (
     "SELECT set_config(name, value, false) "
-    "FROM unnest(%s::text[], %s::text[]) AS said (name, value)"
+    "FROM unnest(%s::text[], %s::text[]) AS settings (name, value)"
 )
 
 _OURS = ("schema", "blobs")

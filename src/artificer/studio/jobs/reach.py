@@ -29,8 +29,8 @@ class FamilyReach:
         grants = spec.facilities.workspaces if spec is not None else ()
         return any(prefixes(grants, operation, name) for operation in operations)
 
-    def time(self, said: int, now: int) -> int:
-        """Return when a reservation is made: now, whatever the clock of the worker says.
+    def time(self, of_worker: int, now: int) -> int:
+        """Return when a reservation is made: now, whatever the clock of the worker shows.
 
         With a time of its own a worker could end the reservations of others.
         """

@@ -232,13 +232,14 @@ class JobRecords:
 
     def _limited(self, wanted: Reservation) -> Reservation:
         """Return a reservation within the limits of this world, by its clock."""
-        said = wanted.limit
         now = self._jobs.reach.time(wanted.at, self._jobs.world.clock.now())
         until = now + min(EXPIRES_MS, max(0, wanted.until - wanted.at))
-        if ":" in wanted.account:
-            return Reservation(wanted.account, wanted.number, wanted.need, said, now, until)
-        own = self._jobs.world.config.budget.day
-        limit = SpendingLimit(_least(own.tokens, said.tokens), _least(own.micros, said.micros))
+        limit = wanted.limit
+        if ":" not in wanted.account:
+            own = self._jobs.world.config.budget.day
+            limit = SpendingLimit(
+                _least(own.tokens, limit.tokens), _least(own.micros, limit.micros)
+            )
         return Reservation(wanted.account, wanted.number, wanted.need, limit, now, until)
 
     async def _once(self, row: JobRow, request: str, work: Callable[[], Awaitable[Any]]) -> Any:

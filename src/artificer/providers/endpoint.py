@@ -1,0 +1,63 @@
+"""The server that a provider asks, and the key for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from artificer.providers.failures import failure
+from artificer.secrets.resolver import ENVIRONMENT, FoundSecrets, Secrets
+from artificer.values.model import ModelFailure
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The server of requests, and the key for it.
+
+    ``vendor`` is the prefix of the provider's own environment variables. The key is ``api_key``, or
+    what ``secrets`` has for ``key_variable`` at the time of a request, which must be set unless it
+    is ``key_optional``. Without both, the vendor's key is used, but only for the vendor itself or
+    the base URL in the vendor's environment variable: it must not leak to another server.
+    """
+
+    vendor: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    key_variable: str | None = None
+
+    key_optional: bool = False
+    secrets: Secrets = ENVIRONMENT
+
+    def find(self) -> FoundSecrets:
+        """Return the key under the name of its variable, or why a request would fail without."""
+        wanted = not self.api_key and self._variable
+        return self._judged(self.secrets.find_key(wanted) if wanted else FoundSecrets())
+
+    async def found(self) -> FoundSecrets:
+        """Return the same, and let others work meanwhile."""
+        wanted = not self.api_key and self._variable
+        return self._judged(await self.secrets.found_key(wanted) if wanted else FoundSecrets())
+
+    async def key(self) -> str | ModelFailure:
+        """Return the key. A foreign server may not need one; the vendor always does."""
+        found = await self.found()
+        if found.missing:
+            return lacking("There is no API key", found)
+        return self.api_key or found.values.get(self._variable) or "none"
+
+    def _judged(self, found: FoundSecrets) -> FoundSecrets:
+        required = self.base_url is None or (self.key_variable and not self.key_optional)
+        return found if required or not found.missing else FoundSecrets()
+
+    @property
+    def _variable(self) -> str:
+        """The variable that holds the key, or an empty text."""
+        if self.key_variable is not None:
+            return self.key_variable
+        own = self.base_url in (None, os.environ.get(f"{self.vendor}_BASE_URL"))
+        return f"{self.vendor}_API_KEY" if own else ""
+
+
+def lacking(what: str, found: FoundSecrets) -> ModelFailure:
+    """Return the failure of a request without its secret. A vault that is away comes back."""
+    return failure("unavailable" if found.unknown else "auth", f"{what}: {found.missing}.")
