@@ -88,7 +88,7 @@ class PostgresWriter:
             future.set_exception(closed if self._closed else only_read())
             return future
         self._waiting.append(_Job(unit, future))
-        if self._flushing is None:
+        if self._flushing is None or self._flushing.done():  # it ended with its event loop
             self._flushing = loop.create_task(self._flush())
         return future
 
@@ -132,7 +132,7 @@ class PostgresWriter:
     async def aclose(self) -> None:
         """Finish the work that waits, then close the connection. May be called more than once."""
         self._closed = True
-        if self._flushing is not None:
+        if self._flushing is not None and not self._flushing.done():
             await self._flushing
         if self._chaining is not None:
             self._chaining.cancel()
