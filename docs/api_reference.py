@@ -16,6 +16,12 @@ _RIGHTS = {
     "admin": "The project (`admin`)",
 }
 
+_OTHERS = (
+    *(err.ExistsError, err.OwnedError, err.Fenced, err.ConflictError, err.BudgetError),
+    *(err.AuthorError, err.BugError),
+)
+"""Errors that few endpoints answer with."""
+
 
 def reference() -> str:
     """Return all endpoints and errors as Markdown."""
@@ -76,6 +82,6 @@ def _types() -> Iterator[str]:
 
 def _errors() -> Iterator[str]:
     yield "## Errors\n\n| status | code | |\n| --- | --- | --- |"
-    for kind in sorted((*USUAL, err.AuthorError, err.BugError), key=status_of_kind):
+    for kind in sorted((*USUAL, *_OTHERS), key=status_of_kind):
         text = (kind.__doc__ or "").split("\n")[0].replace("``", "`").rstrip(".")
         yield f"| {status_of_kind(kind)} | `{kind.code}` | {text}. |"
