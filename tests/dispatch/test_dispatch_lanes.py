@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
@@ -15,10 +16,13 @@ from postgres_server import PostgresServer
 import preloaded
 from artificer import Agent, Config, World
 from artificer.config import SharedLimits
+from artificer.dispatch.assigned import AssignedRuns
 from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.local import LocalDispatcher
+from artificer.ownership.local import LocalOwner
 from artificer.ports import CANCEL, DispatchedRun, SharedLimit, StoragePlace
 from artificer.runtime.permits import PermitKeeper
+from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
@@ -116,6 +120,27 @@ async def test_a_full_lane_takes_no_slot_and_keeps_its_order() -> None:
         keeper.give_back(elsewhere)  # type: ignore[arg-type]  # it was free
         await script.until("a", "b", "c")
     assert [run for run, _ in script.executed][3:] == ["a", "b", "c"]
+
+
+@pytest.mark.req("workers-shared-limits", "dispatch-assigned")
+async def test_a_run_that_another_worker_has_takes_no_room_in_its_lane() -> None:
+    """Not of those that may begin within a time either: both workers find all runs."""
+    limits = {"slow": (SharedLimit("lanes.slow.per_minute", 4, 3600.0),)}
+    permits, assignments = MemoryPermits(), MemoryAssignments(lambda _: True)
+    script, runs = ScriptedSegments(), [f"r{number}" for number in range(8)]
+    async with AsyncExitStack() as stack:
+        for _ in range(2):
+            assigned = AssignedRuns(assignments, LocalOwner())
+            dispatcher = LocalDispatcher(Lanes(limits, PermitKeeper(permits)), assigned=assigned)
+            for run in runs:
+                await dispatcher.submit(DispatchedRun(run, lane="slow"))
+            await dispatcher.submit(DispatchedRun("quick"))
+            await stack.enter_async_context(serving(dispatcher, script))
+        async with asyncio.timeout(60):
+            while len(began := {run for run, _ in script.executed} - {"quick"}) < 4:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert Counter(run for run, _ in script.executed) == dict.fromkeys([*began, "quick"], 1)
+    assert len(began) == 4
 
 
 @pytest.mark.req("shared-request-limits")

@@ -7,6 +7,7 @@ import logging
 from contextlib import suppress
 from typing import Literal
 
+from artificer.dispatch.lanes import LaneFull
 from artificer.errors import ArtificerError
 from artificer.ownership.local import LocalOwner
 from artificer.ports import (
@@ -71,6 +72,9 @@ class AssignedRuns:
             end = await execute(run, cause)
             standing = _standing(end)
             return end
+        except LaneFull:
+            standing = "parked"  # here, until the lane has room
+            raise
         finally:
             with suppress(ArtificerError):  # it is lost with our lease, or asked for again
                 await self._assignments.put(run, self._owner.id, standing)

@@ -43,6 +43,19 @@ class Lanes:
         """The lanes that are found out to be full, or being asked, here."""
         return self._closed.keys()
 
+    def ask(self, lane: str) -> bool:
+        """Close a lane that has limits, while a run of it asks for room; return whether it has."""
+        if lane in self._limits:
+            self._closed.setdefault(lane, None)
+        return lane in self._limits
+
+    def open(self, lane: str, opened: Callable[[], None]) -> None:
+        """Open a lane whose room may be asked for again."""
+        timer = self._closed.pop(lane, None)
+        if timer is not None:
+            timer.cancel()
+        opened()
+
     def execute(
         self,
         execute: ExecuteSegment,
@@ -58,7 +71,7 @@ class Lanes:
         limits = self._limits.get(wanted.lane, ())
         if not limits or cause.startswith(CANCEL):
             return execute(wanted.run, cause)
-        self._closed.setdefault(wanted.lane, None)
+        self.ask(wanted.lane)
         return self._within(limits, execute, wanted, cause, opened)
 
     async def _within(
@@ -69,7 +82,7 @@ class Lanes:
         cause: str,
         opened: Callable[[], None],
     ) -> SegmentEnd:
-        open_again = partial(self._open, wanted.lane, opened)
+        open_again = partial(self.open, wanted.lane, opened)
         try:
             permit = await self._keeper.take(limits)
         except BaseException:  # a cancellation too: nobody asks for it any more
@@ -90,9 +103,3 @@ class Lanes:
         if timer is not None:
             timer.cancel()
         self._closed[lane] = asyncio.get_running_loop().call_later(seconds, then)
-
-    def _open(self, lane: str, opened: Callable[[], None]) -> None:
-        timer = self._closed.pop(lane, None)
-        if timer is not None:
-            timer.cancel()
-        opened()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from itertools import count
@@ -119,8 +119,6 @@ class LocalDispatcher:
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
-        if self._assigned is not None:
-            execute = partial(self._assigned.execute, execute)
         try:
             while True:
                 self._changed.clear()
@@ -208,10 +206,32 @@ class LocalDispatcher:
     def _execute(
         self, execute: ExecuteSegment, found: _Dispatched, cause: str, ended: SegmentEnded
     ) -> None:
-        segment = self._lanes.execute(execute, found.wanted, cause, self._changed.set)
+        within = partial(self._lanes.execute, execute, found.wanted, opened=self._changed.set)
+        segment = within(cause) if self._assigned is None else self._if_ours(within, found, cause)
         task: asyncio.Task[SegmentEnd] = asyncio.ensure_future(segment)
         self._tasks[task] = found.wanted.run
         task.add_done_callback(ended)
+
+    def _if_ours(
+        self, within: Callable[[str], Awaitable[SegmentEnd]], found: _Dispatched, cause: str
+    ) -> Awaitable[SegmentEnd]:
+        """Execute a segment in its lane if it is assigned to us: another one's takes no room."""
+        assert self._assigned is not None
+        is_asked = not cause.startswith(CANCEL) and self._lanes.ask(found.wanted.lane)
+
+        def execute(_: str, cause: str) -> Awaitable[SegmentEnd]:
+            nonlocal is_asked
+            is_asked = False  # by this segment itself from here on
+            return within(cause)
+
+        async def executed(assigned: AssignedRuns) -> SegmentEnd:
+            try:
+                return await assigned.execute(execute, found.wanted.run, cause)
+            finally:
+                if is_asked:
+                    self._lanes.open(found.wanted.lane, self._changed.set)
+
+        return executed(self._assigned)
 
     def _forget(self, task: asyncio.Task[SegmentEnd]) -> str:
         self._changed.set()
