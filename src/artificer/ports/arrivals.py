@@ -1,4 +1,4 @@
-"""The seam to what tells workers at once that something has come: a new run, or a signal.
+"""The seam to what announces new runs and signals to workers.
 
 It is a hint that may be lost, or come for nothing: workers look every moment all the same.
 """
@@ -21,7 +21,7 @@ class Arrivals(Protocol):
 
 @runtime_checkable
 class HasArrivals(Protocol):
-    """A storage that tells what comes into its world."""
+    """A storage that announces what comes into its world."""
 
     @property
     def arrivals(self) -> Arrivals:

@@ -13,8 +13,8 @@ AssignmentStanding = Literal["executing", "parked", "refused", "left", "over"]
 cannot execute it, and another one may; it has left it to others; the run is over."""
 
 Assigned = Literal["first", "ours", "elsewhere", "over"]
-"""Whose a run is that a worker asked for: its own, of which nothing was known; its own; another
-one's; or nobody's, as it is over."""
+"""The answer to a worker that asks for a run: the worker has it, and nobody has asked before; the
+worker has it; another one has it; or the run is over."""
 
 OVER_KEPT_S = 60
 """How long it is known that a run is over: workers that come late need not look at it."""

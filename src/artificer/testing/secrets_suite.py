@@ -47,7 +47,7 @@ class SecretSourceSuite:
     def test_its_place_is_said_without_the_value(
         self, source: SecretSource, held: Mapping[str, str]
     ) -> None:
-        """People are told where to look, before and after."""
+        """It names where to look, before and after."""
         for name in (*held, ABSENT):
             place = source.place(name)
             assert name.lower() in place.lower()

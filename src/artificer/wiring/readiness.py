@@ -38,7 +38,7 @@ async def require_secrets(
         found = await secrets.found((name,))
         if found.missing:
             raise _lacking(f"The secret {name!r} of a header", found)
-    if provider.name == CALLER:  # who calls has chosen one of the tools, and is told of that one
+    if provider.name == CALLER:  # who calls has chosen a tool: its call says what is missing
         return
     for tool in spec.tools().tools:
         executor = executors.get(tool.name)

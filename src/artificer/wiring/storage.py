@@ -121,7 +121,7 @@ class OpenStorage:
 
     @property
     def arrivals(self) -> Arrivals | None:
-        """The new runs and signals; None where nothing tells of them."""
+        """The new runs and signals; None where nothing announces them."""
         storage: object = self.storage
         return storage.arrivals if isinstance(storage, HasArrivals) else None
 

@@ -25,7 +25,7 @@ CAUSE = "lease"
 """Why a run is executed now: it was leased."""
 
 LAST_S = 0.1
-"""Seconds before the end of a lease when it is tried to be renewed for the last time."""
+"""Seconds before the end of a lease when a worker tries to renew it for the last time."""
 
 MAX_PAUSE_S = 10.0
 """Seconds between two tries to reach a server that does not answer."""
@@ -46,7 +46,7 @@ ExecuteJob = Callable[[str, str], Awaitable[SegmentSaid]]
 class LeaseTimes(Struct, frozen=True):
     """``lease_s`` is how long a lease lasts without a heartbeat, ``wait_s`` how long the server
     looks for a job, ``beat_s`` the time between heartbeats; without one, a third of the lease.
-    ``pause_s`` is how long to wait when it cannot say; each time twice as long."""
+    ``pause_s`` is how long to wait after an error; each time twice as long."""
 
     lease_s: int = 30
     wait_s: int = 20
