@@ -18,6 +18,9 @@ from program_server import listening
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
+from artificer.core.signals import FollowUp
+from artificer.dispatch.local import LocalDispatcher
+from artificer.dispatch.sweeper import Sweeper
 from artificer.errors import (
     ConfigError,
     Fenced,
@@ -28,6 +31,8 @@ from artificer.errors import (
 )
 from artificer.ports import Amount, BlobStore, Head, Settlement, Spending, Storage, StoragePlace
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.reach import reachable
+from artificer.runtime.signals import Signalled
 from artificer.storage.blobs.objects import ObjectStore
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
@@ -418,3 +423,27 @@ async def test_a_run_that_is_taken_over_from_another_machine_repeats_nothing(
         with pytest.raises(Fenced):
             await losing
         assert (await there.archive.replay("r")).identical
+
+
+@pytest.mark.req("sweeper")
+async def test_a_journal_in_postgresql_knows_which_runs_were_imported(
+    url: str, tmp_path: Path
+) -> None:
+    """Workers leave them alone, and a blob that only a signal cites is kept."""
+    agent = Agent(ScriptedProvider([]), kind="chat")
+    origin = World.in_memory()
+    run = await origin.submit("Delete everything.", agent, run_id="r")
+    config = Config(home=tmp_path, project="p", storage=url)
+    async with World.open(config) as world:
+        journal = world.storage.journal
+        assert isinstance(journal, Signalled)
+        await world.import_run(await origin.archive.export_run(run))
+        assert await journal.unsigned(run) == (await world.storage.journal.runs())[0].head.seq
+        dispatcher = LocalDispatcher()
+        await Sweeper(world, dispatcher, children=True).look_at_all()
+        assert not dispatcher.counts()
+        picture = world.storage.blobs.put(b"x")
+        await world.storage.signals.post(run, FollowUp(text=picture).canonical())
+        assert await journal.signals.read(run) == await world.storage.signals.read(run)
+        stored = world.storage
+        assert picture in await reachable(journal, stored.blobs, stored.versions)

@@ -32,17 +32,20 @@ from artificer.storage.postgres.reader import (
     read_runs,
     unsigned,
 )
+from artificer.storage.postgres.signals import PostgresSignals
 from artificer.storage.postgres.writer import PostgresWriter
 
 
 class PostgresJournal:
     """A `Journal` in PostgreSQL, for any number of processes on any number of machines."""
 
-    def __init__(self, writer: PostgresWriter, server: Server) -> None:
+    def __init__(self, writer: PostgresWriter, server: Server, signals: PostgresSignals) -> None:
         self._writer = writer
         self._server = server
         self.small = CommittedBlobs(server)
         """The blobs that were committed with records."""
+        self.signals = signals
+        """The signals to the runs of this journal."""
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         """Become the run's one writer: a new epoch, higher than any before.

@@ -46,12 +46,12 @@ class PostgresStorage:
         database = Database.parse(place.url, place.durability, read_only=place.read_only)
         self._server = Server(database)
         self._writer = PostgresWriter(database)
-        self.journal = PostgresJournal(self._writer, self._server)
-        """The records of all runs."""
         self.signals = PostgresSignals(
             self._writer, self._server, place.clock.now if place.clock else wall_time
         )
         """The signals to runs."""
+        self.journal = PostgresJournal(self._writer, self._server, self.signals)
+        """The records of all runs."""
         self.budget = PostgresBudget(self._writer, self._server)
         """The accounts of days and builds."""
         self.versions = PostgresVersions(database, self._server)
