@@ -217,18 +217,18 @@ class LocalDispatcher:
     ) -> Awaitable[SegmentEnd]:
         """Execute a segment in its lane if it is assigned to us: another one's takes no room."""
         assert self._assigned is not None
-        is_asked = not cause.startswith(CANCEL) and self._lanes.ask(found.wanted.lane)
+        is_closed = not cause.startswith(CANCEL) and self._lanes.ask(found.wanted.lane)
 
         def execute(_: str, cause: str) -> Awaitable[SegmentEnd]:
-            nonlocal is_asked
-            is_asked = False  # by this segment itself from here on
+            nonlocal is_closed
+            is_closed = False  # by this segment itself from here on
             return within(cause)
 
         async def executed(assigned: AssignedRuns) -> SegmentEnd:
             try:
                 return await assigned.execute(execute, found.wanted.run, cause)
             finally:
-                if is_asked:
+                if is_closed:
                     self._lanes.open(found.wanted.lane, self._changed.set)
 
         return executed(self._assigned)
