@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, GenericError
@@ -23,6 +23,8 @@ from artificer.values.canon import digest_of
 if TYPE_CHECKING:
     from obstore.store import RetryConfig
 
+T = TypeVar("T")
+
 ObjectLock = Callable[[str], AbstractContextManager[None]]
 """Makes the lock of an object, by its digest."""
 
@@ -32,6 +34,12 @@ RENEWED_S = 600
 """Seconds after which an object that is put again is written again: its age is that of its use."""
 
 _CLAIM = "artificer-world"
+
+_CUT = "HttpError"
+"""In the error of a request that got no answer; one that was refused got one."""
+
+PAUSE_S = 0.1
+"""Seconds until such a request is tried again."""
 
 PATIENCE_SECONDS = 30.0
 """How long a store may be away before what waits for it fails, as with a database."""
@@ -95,7 +103,7 @@ class ObjectStore:
                 if time.monotonic() > give_up:
                     raise
                 with self._lock(digest):
-                    self._write(digest, data)
+                    self._tried(lambda: self._write(digest, data))
         return digest
 
     def _write(self, digest: str, data: bytes) -> None:
@@ -121,7 +129,7 @@ class ObjectStore:
             raise not_found(digest)
         with self._designed_errors():
             try:
-                data = bytes(obstore.get(self._store, _key(digest)).bytes())
+                data = self._tried(lambda: bytes(obstore.get(self._store, _key(digest)).bytes()))
             except FileNotFoundError:
                 raise not_found(digest) from None
         if digest_of(data) != digest:
@@ -137,7 +145,7 @@ class ObjectStore:
             return False
         with self._designed_errors():
             try:
-                obstore.head(self._store, _key(digest))
+                self._tried(lambda: obstore.head(self._store, _key(digest)))
             except FileNotFoundError:
                 return False
             return True
@@ -190,6 +198,17 @@ class ObjectStore:
                         "a copy of the world's own, or the world was moved, delete the object "
                         f"{_CLAIM}.",
                     ) from None
+
+    def _tried(self, ask: Callable[[], T]) -> T:
+        """Ask, and again when the line was cut in a way that obstore does not try again."""
+        give_up = time.monotonic() + self._patience_s
+        while True:
+            try:
+                return ask()
+            except GenericError as error:
+                if _CUT not in str(error) or time.monotonic() > give_up:
+                    raise
+            time.sleep(PAUSE_S)
 
     def _must_write(self) -> None:
         if self._read_only:
