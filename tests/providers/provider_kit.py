@@ -17,7 +17,7 @@ from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
 
 KEY = "sk-test-0123456789abcdef"
 # Steps long enough that a busy machine's own delays don't hide that they grow.
-QUICK = AttemptLimits(first_delay=0.2, max_delay=1.6, drain=1.0, jitter=lambda: 0.5)
+QUICK = AttemptLimits(first_delay=0.4, max_delay=1.6, drain=1.0, jitter=lambda: 0.5)
 
 ADD = ToolDefinition(
     name="math.add",
