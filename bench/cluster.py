@@ -175,21 +175,31 @@ def costs(server: PostgresServer, runs: int) -> Iterator[Row]:
         db.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public")
         db.execute("SET search_path = " + url.rpartition("=")[2] + ", public")
         asyncio.run(waits(url, group, FEW, 0, "warm"))
+        idle = _idle(db)
         db.execute("SELECT pg_stat_statements_reset()")
         before = _costs(db)
         asyncio.run(submit_all(url, [f"Add 1 and 2, for {n}." for n in range(runs)]))
         group.until_over(FEW + runs)
-        while not db.execute(JOINED).fetchone()[0]:
-            time.sleep(0.5)
+        _until_joined(db)
         after = _costs(db)
         held = float(db.execute(CONNECTIONS).fetchone()[0])
-        db.execute("SELECT pg_stat_statements_reset()")
-        time.sleep(IDLE_S)
-        idle = _costs(db)["statements"] / IDLE_S
     for name in COSTS:
         yield Row(f"a small run: {name}", "each", (after[name] - before[name]) / runs)
     yield Row("a worker: connections after that", "each", held)
     yield Row("a worker: statements in a second, idle", "each", idle)
+
+
+def _idle(db: Any) -> float:
+    """How many statements a second a worker sends that has nothing to do."""
+    _until_joined(db)
+    db.execute("SELECT pg_stat_statements_reset()")
+    time.sleep(IDLE_S)
+    return _costs(db)["statements"] / IDLE_S
+
+
+def _until_joined(db: Any) -> None:
+    while not db.execute(JOINED).fetchone()[0]:
+        time.sleep(0.5)
 
 
 def _costs(db: Any) -> dict[str, float]:

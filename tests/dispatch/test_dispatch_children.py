@@ -44,7 +44,7 @@ from artificer.ports import (
     SpendingLimit,
 )
 from artificer.providers.scripted import call, reply, say
-from artificer.runtime.budgets import EXPIRES_MS
+from artificer.runtime.accounts import EXPIRES_MS
 from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.values.model import Usage

@@ -20,7 +20,8 @@ from artificer.errors import BudgetError, Fenced
 from artificer.ports import Amount, Answer, Call, Head, Question, Record, Spending, SpendingLimit
 from artificer.providers.mapping import MAX_COUNT, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.budgets import EXPIRES_MS, Account, Budgets
+from artificer.runtime.accounts import EXPIRES_MS, Account
+from artificer.runtime.budgets import Budgets
 from artificer.runtime.day_budget import day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load

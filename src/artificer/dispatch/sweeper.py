@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -133,8 +134,7 @@ class Sweeper:
         newest = set[str]()
         while page := await self._storage.journal.runs(before, PAGE):
             found = [head.run for head in page if head.head.seq]
-            for run in [run for run in found if run not in known]:
-                await self._submitted(run)
+            await self._submit_all([run for run in found if run not in known])
             newest.update(found)
             before = page[0].run
             if before in known or self._newest is None or len(newest) > REMEMBERED:
@@ -230,6 +230,17 @@ class Sweeper:
             log.warning("run %s has got a signal and cannot be read: %s", run, error.message)
         except ArtificerError as error:
             self._look_again(run, error)
+
+    async def _submit_all(self, runs: Sequence[str]) -> None:
+        """Submit runs in their order. What they say is read at once, so that none waits for all."""
+        found = await asyncio.gather(*map(self._about, runs), return_exceptions=True)
+        for run, known in zip(runs, found, strict=True):
+            if isinstance(known, ArtificerError):
+                self._look_again(run, known)
+            elif isinstance(known, BaseException):
+                raise known
+            else:
+                await self._submitted(run)
 
     async def _submitted(self, run: str) -> bool:
         """Submit a run, as `_submit`. One that cannot be read now is looked at again."""

@@ -29,9 +29,10 @@ from artificer.ports import (
     Settlement,
     Spending,
 )
+from artificer.runtime.accounts import Charges
 from artificer.runtime.batch import Batch
 from artificer.runtime.bindings import data_for
-from artificer.runtime.budgets import NO_BUDGETS, Charges
+from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.model_requests import size_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome

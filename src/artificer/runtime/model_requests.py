@@ -15,7 +15,8 @@ from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, AuthorError
 from artificer.ports import BlobStore, Clock, Payload, Provider
-from artificer.runtime.budgets import NO_CHARGES, Budgets, Charges, RequestSize
+from artificer.runtime.accounts import NO_CHARGES, Charges, RequestSize
+from artificer.runtime.budgets import Budgets
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import ms_since, tell

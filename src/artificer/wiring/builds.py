@@ -19,7 +19,8 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
 from artificer.ports import SpendingLimit
-from artificer.runtime.budgets import Account, Budgets
+from artificer.runtime.accounts import Account
+from artificer.runtime.budgets import Budgets
 from artificer.runtime.builds.builder import Decider, TreeBuilder
 from artificer.runtime.builds.children import Children
 from artificer.runtime.builds.detect import Project, detected

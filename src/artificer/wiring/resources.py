@@ -17,7 +17,8 @@ from artificer.core.policy import Consult, Policy
 from artificer.errors import AuthorError
 from artificer.policies.engine import consult_here
 from artificer.ports import BlobStore, Clock, Provider, SecretSource, SpendingLimit
-from artificer.runtime.budgets import Account, Budgets
+from artificer.runtime.accounts import Account
+from artificer.runtime.budgets import Budgets
 from artificer.runtime.feed import Feed
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.relay import Relay
