@@ -66,9 +66,13 @@ class Segments:
         self._world = world
         self._storage = world.storage
         self._agents = agents
-        self._submits = wake_caller is not None
         self._wake_caller = wake_caller
         self._ended_callers = EndedCallers(world.storage)
+
+    @property
+    def _submits(self) -> bool:
+        """Whether children are runs of their own."""
+        return self._wake_caller is not None
 
     async def execute(self, run: str, cause: str) -> SegmentEnd:
         """Execute a run until it is idle. One that waits for something is left as it is."""

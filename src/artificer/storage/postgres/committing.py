@@ -110,8 +110,16 @@ def commit(db: Connection, schema: str, units: Sequence[UnitOfWork]) -> list[Any
             tried again.
     """
     transaction = PostgresTransaction(db, schema)
-    if len(units) == 1 and units[0].is_statement:
-        return _commit_statement(transaction, units, schema)
+    is_statement = len(units) == 1 and units[0].is_statement
+    outcomes = (_commit_statement if is_statement else _commit_all)(transaction, units)
+    if transaction.has_arrivals:
+        announce(db, schema)
+    return outcomes
+
+
+def _commit_all(transaction: PostgresTransaction, units: Sequence[UnitOfWork]) -> list[Any]:
+    """Do units of work between BEGIN and COMMIT."""
+    db = transaction.db
     outcomes: list[Any] = []
     xid, is_sent = None, False
     can_tell = all(unit.again is not None for unit in units)
@@ -128,25 +136,18 @@ def commit(db: Connection, schema: str, units: Sequence[UnitOfWork]) -> list[Any
         if is_sent and db.broken and isinstance(error, psycopg.Error):
             raise Unknown(xid, outcomes, transaction.traces) from error
         return _failed(db, error, units)
-    if transaction.has_arrivals:
-        announce(db, schema)
     return outcomes
 
 
-def _commit_statement(
-    transaction: PostgresTransaction, units: Sequence[UnitOfWork], schema: str
-) -> list[Any]:
+def _commit_statement(transaction: PostgresTransaction, units: Sequence[UnitOfWork]) -> list[Any]:
     """Do the only unit, whose statement is a transaction by itself."""
     db = transaction.db
     try:
-        outcomes = [_attempt(units[0].write, transaction)]
+        return [_attempt(units[0].write, transaction)]
     except psycopg.Error as error:
         if db.broken:
             raise Unknown(None, []) from error
         return _failed(db, error, units)
-    if transaction.has_arrivals:
-        announce(db, schema)
-    return outcomes
 
 
 def _assigned(db: Connection) -> str | None:
