@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 
 from cluster_orders import BOOKINGS, CHARGES, lines
 from cluster_stage import ClusterStage
+from tally import Tally
 
 from artificer import World
 from artificer.values.blocks import Message, ToolResultBlock, ToolUseBlock
@@ -17,7 +18,7 @@ LEDGERS = {"charge": CHARGES, "book": BOOKINGS}
 
 
 @dataclass
-class Verdict:
+class Verdict(Tally):
     """The faults of trials; ``unsure`` is none: nobody could know, and that was said.
 
     - duplicate: effects beyond the first;
@@ -27,7 +28,6 @@ class Verdict:
     - unfinished: runs that are not over.
     """
 
-    trials: int = 0
     runs: int = 0
     duplicate: int = 0
     lost: int = 0
@@ -40,11 +40,6 @@ class Verdict:
     def faults(self) -> int:
         """All that should be zero."""
         return self.duplicate + self.lost + self.misreported + self.unfinished
-
-    def add(self, other: Verdict) -> None:
-        """Add the counts of another trial."""
-        for each in fields(self):
-            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     def to_json(self) -> dict[str, object]:
         """Return the counts."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 
 from outside import SCRIPTS, Outside
+from tally import Tally
 
 UNSURE = re.compile("may have happened|ambiguous|unknown whether|cannot know|outcome is unknown")
 
 
 @dataclass
-class Counts:
+class Counts(Tally):
     """The faults of trials; ``unsure`` is none: nobody could know, and that was said."""
 
-    trials: int = 0
     duplicate: int = 0
     lost: int = 0
     misreported: int = 0
@@ -27,11 +27,6 @@ class Counts:
     def faults(self) -> int:
         """All that should be zero."""
         return sum(asdict(self).values()) - self.trials - self.unsure
-
-    def add(self, other: Counts) -> None:
-        """Add the counts of another trial."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
 
 
 def judge(outside: Outside, finished: bool, refused: bool = False) -> Counts:

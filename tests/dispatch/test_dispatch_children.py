@@ -351,15 +351,22 @@ async def test_a_run_waits_for_what_others_have_reserved_no_longer_than_its_own_
         assert (await world.storage.budget.spent("run:r", now)).reserved == lost.need
 
 
+async def submitted_twice(agent: Agent, other: World, world: World) -> str:
+    """Submit the same run to two worlds, and return the child that it begins in the other one."""
+    for each in (other, world):
+        await each.submit("Go.", agent, name=NAME, run_id="r")
+    end = await Segments(other, {NAME: agent}, nothing).execute("r", "submitted")
+    assert isinstance(end, AwaitsRuns)
+    (child,) = end.runs
+    return child
+
+
 @pytest.mark.req("dispatched-children")
 async def test_a_run_that_somebody_gave_the_id_of_a_child_is_not_waited_for() -> None:
     agent = boss(1, chat("One."))
     async with World.in_memory() as other, World.in_memory() as world:
-        for each in (other, world):
-            await each.submit("Go.", agent, name=NAME, run_id="r")
-        end = await Segments(other, {NAME: agent}, nothing).execute("r", "submitted")
-        assert isinstance(end, AwaitsRuns)
-        await world.submit("Mine.", chat(), run_id=end.runs[0])
+        child = await submitted_twice(agent, other, world)
+        await world.submit("Mine.", chat(), run_id=child)
         assert await Segments(world, {NAME: agent}, nothing).execute("r", "timer") == RunOver()
         ((status, why),) = results(await world.get("r"))
         assert status == "error"
@@ -371,11 +378,7 @@ async def test_a_child_that_a_lost_worker_is_about_to_begin_is_begun_later() -> 
     """The caller was taken from that worker, which holds the child and has recorded nothing."""
     agent = boss(1, chat("One."))
     async with World.in_memory() as other, World.in_memory() as world:
-        for each in (other, world):
-            await each.submit("Go.", agent, name=NAME, run_id="r")
-        end = await Segments(other, {NAME: agent}, nothing).execute("r", "submitted")
-        assert isinstance(end, AwaitsRuns)
-        (child,), journal = end.runs, world.storage.journal
+        child, journal = await submitted_twice(agent, other, world), world.storage.journal
         lost = LocalOwner()
         hold = lost.hold(child)
         lease = await journal.acquire(child, Claim(lost.id, None, hold.admit))

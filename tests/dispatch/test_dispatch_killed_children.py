@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from children_suite import results, sound
-from dispatched_family import NAME, NAMES, config, family
+from dispatched_family import NAME, family
 
 import preloaded
 from artificer import World
+from killed_family import NAMES, config
 from sampling import sample
 
 SCRIPT = Path(__file__).parent / "dispatched_family.py"

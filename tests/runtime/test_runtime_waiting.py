@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from waiting_family import NAMES, config
 
 import preloaded
 from artificer import World
+from killed_family import NAMES, config
 
 SCRIPT = Path(__file__).parent / "waiting_family.py"
 MOST = 30

@@ -112,6 +112,17 @@ async def lease(jobs: Jobs, actor: Actor) -> LeasedJob | None:
     return await jobs.lease(actor, "", 600, 0, gone)
 
 
+async def lapsed_while_it_began(
+    jobs: Jobs, storage: TroubledStorage, run: str
+) -> tuple[asyncio.Future[LeasedJob | None], asyncio.Event]:
+    """A lease that ended before the slow database let it begin: it goes on at the event."""
+    gate = storage.troubled.gate = asyncio.Event()
+    slow = asyncio.ensure_future(lease(jobs, ONE))
+    await storage.troubled.waiting.wait()
+    lapse(jobs, run)
+    return slow, gate
+
+
 def lapse(jobs: Jobs, run: str) -> None:
     with jobs.queue._file.changing() as db:
         db.execute("UPDATE jobs SET expires = 1 WHERE run = ?", (run,))
@@ -122,11 +133,8 @@ async def test_a_lease_that_ends_while_it_begins_takes_nothing_from_the_next_one
     jobs: Jobs, storage: TroubledStorage
 ) -> None:
     """The database was slow. The first worker is answered that there is no job for it."""
-    run, gate = await new_job(jobs), asyncio.Event()
-    storage.troubled.gate = gate
-    slow = asyncio.ensure_future(lease(jobs, ONE))
-    await storage.troubled.waiting.wait()
-    lapse(jobs, run)
+    run = await new_job(jobs)
+    slow, gate = await lapsed_while_it_began(jobs, storage, run)
     second = await lease(jobs, OTHER)
     assert second is not None and second.attempt == 2
     gate.set()
@@ -140,11 +148,8 @@ async def test_a_run_that_is_acquired_too_late_is_given_up(
     jobs: Jobs, storage: TroubledStorage
 ) -> None:
     """Nobody was told: whoever is next finds no owner that may still act."""
-    run, gate = await new_job(jobs), asyncio.Event()
-    storage.troubled.gate = gate
-    slow = asyncio.ensure_future(lease(jobs, ONE))
-    await storage.troubled.waiting.wait()
-    lapse(jobs, run)
+    run = await new_job(jobs)
+    slow, gate = await lapsed_while_it_began(jobs, storage, run)
     jobs.queue.page(None, None, 1)
     with jobs.queue._file.changing() as db:
         db.execute("UPDATE jobs SET due = 1 << 60 WHERE run = ?", (run,))
