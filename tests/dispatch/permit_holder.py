@@ -7,15 +7,16 @@ import asyncio
 import sys
 from pathlib import Path
 
-from artificer.ports import Permit, SharedLimit, StoragePlace
+from artificer.ports import HasPermits, Permit, SharedLimit, StoragePlace
 from artificer.runtime.permits import PermitKeeper
-from artificer.storage.postgres.kind import POSTGRES
-from artificer.storage.postgres.storage import PostgresStorage
+from artificer.wiring.storage_kinds import KINDS
 
 
 async def main(url: str, folder: str, limit: str, lease_s: float) -> None:
-    storage = await POSTGRES.open(StoragePlace(Path(folder), url))
-    assert isinstance(storage, PostgresStorage)
+    kind = KINDS.get(url.partition(":")[0])
+    assert kind is not None
+    storage = await kind.open(StoragePlace(Path(folder), url))
+    assert isinstance(storage, HasPermits)
     keeper = PermitKeeper(storage.permits, lease_s)
     assert isinstance(await keeper.take([SharedLimit(limit, 1)]), Permit)
     print("held", flush=True)

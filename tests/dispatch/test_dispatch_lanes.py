@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from pathlib import Path
 from subprocess import PIPE
+from typing import NamedTuple
 
 import pytest
 from postgres_server import PostgresServer
@@ -20,15 +21,14 @@ from artificer.dispatch.assigned import AssignedRuns
 from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.local import LocalDispatcher
 from artificer.ownership.local import LocalOwner
-from artificer.ports import CANCEL, DispatchedRun, SharedLimit, StoragePlace
+from artificer.ports import CANCEL, DispatchedRun, HasPermits, SharedLimit, StoragePlace
 from artificer.runtime.permits import PermitKeeper
 from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.storage.memory.permits import MemoryPermits
-from artificer.storage.postgres.kind import POSTGRES
-from artificer.storage.postgres.storage import PostgresStorage
 from artificer.testing import ScriptedProvider
 from artificer.testing.dispatcher_suite import ScriptedSegments, serving
 from artificer.values.base import JsonObject
+from artificer.wiring.storage_kinds import KINDS
 
 pytestmark = [pytest.mark.xdist_group("servers")]
 
@@ -38,16 +38,33 @@ ONE = {"slow": (SharedLimit("lanes.slow.at_once", 1),)}
 numbers = count()
 
 
-@pytest.fixture
-def url(postgres_server: PostgresServer) -> str:
-    return postgres_server.url(f"lanes_{next(numbers)}")
+class SharedWorld(NamedTuple):
+    """A world that several processes have open, each with a folder."""
+
+    url: str
+    folders: tuple[Path, Path]
+    lease_s: float
+    """How long a dead process keeps its permits at most."""
+
+
+@pytest.fixture(params=["postgres", "folder"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> SharedWorld:
+    """In a folder, what a dead process held comes free before its lease ends."""
+    if request.param == "folder":
+        return SharedWorld("sqlite", (tmp_path, tmp_path), 3600.0)
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    url = server.url(f"lanes_{next(numbers)}")
+    return SharedWorld(url, (tmp_path / "a", tmp_path / "b"), LEASE_S)
 
 
 @asynccontextmanager
 async def dispatcher_on(url: str, folder: Path) -> AsyncIterator[LocalDispatcher]:
     """The dispatcher of a worker with its own connections to the world."""
-    storage = await POSTGRES.open(StoragePlace(folder, url))
-    assert isinstance(storage, PostgresStorage)
+    kind = KINDS.get(url.partition(":")[0])
+    assert kind is not None
+    storage = await kind.open(StoragePlace(folder, url))
+    assert storage is not None
+    assert isinstance(storage, HasPermits)
     keeper = PermitKeeper(storage.permits, 3600.0)  # however slow this machine is
     yield LocalDispatcher(Lanes(ONE, keeper))
     await keeper.aclose()
@@ -55,15 +72,13 @@ async def dispatcher_on(url: str, folder: Path) -> AsyncIterator[LocalDispatcher
 
 
 @pytest.mark.req("workers-shared-limits")
-async def test_two_workers_never_execute_two_runs_of_a_lane_of_one(
-    url: str, tmp_path: Path
-) -> None:
+async def test_two_workers_never_execute_two_runs_of_a_lane_of_one(world: SharedWorld) -> None:
     """All are executed in the end, and those of other lanes are not held up."""
     names = [f"r{number}" for number in range(8)]
     script = ScriptedSegments(held=["r0"])
     async with (
-        dispatcher_on(url, tmp_path / "a") as one,
-        dispatcher_on(url, tmp_path / "b") as other,
+        dispatcher_on(world.url, world.folders[0]) as one,
+        dispatcher_on(world.url, world.folders[1]) as other,
         serving(one, script, slots=3),
         serving(other, script, slots=3),
     ):
@@ -81,11 +96,11 @@ async def test_two_workers_never_execute_two_runs_of_a_lane_of_one(
 
 
 @pytest.mark.req("workers-shared-limits")
-async def test_the_room_of_a_killed_worker_comes_free(url: str, tmp_path: Path) -> None:
-    """Within its lease."""
+async def test_the_room_of_a_killed_worker_comes_free(world: SharedWorld) -> None:
     script = ScriptedSegments()
-    async with dispatcher_on(url, tmp_path) as dispatcher, serving(dispatcher, script):
-        words = [url, str(tmp_path / "other"), "lanes.slow.at_once", str(LEASE_S)]
+    one, other = world.folders
+    async with dispatcher_on(world.url, one) as dispatcher, serving(dispatcher, script):
+        words = [world.url, str(other), "lanes.slow.at_once", str(world.lease_s)]
         holder = Path(__file__).with_name("permit_holder.py")
         process = await preloaded.start(str(holder), *words, stdout=PIPE)
         try:
@@ -145,9 +160,9 @@ async def test_a_run_that_another_worker_has_takes_no_room_in_its_lane() -> None
 
 @pytest.mark.req("shared-request-limits")
 async def test_processes_send_no_more_requests_at_once_than_the_provider_takes(
-    url: str, tmp_path: Path
+    world: SharedWorld,
 ) -> None:
-    """Two worlds of one database, as two processes have them."""
+    """Opened twice, as two processes have it."""
     at_once = peak = 0
 
     async def answer(body: JsonObject) -> str:
@@ -164,9 +179,9 @@ async def test_processes_send_no_more_requests_at_once_than_the_provider_takes(
     async with AsyncExitStack() as stack:
         worlds = [
             await stack.enter_async_context(
-                World.open(Config(home=tmp_path / name, project="p", storage=url, requests=limits))
+                World.open(Config(home=home, project="p", storage=world.url, requests=limits))
             )
-            for name in ("a", "b")
+            for home in world.folders
         ]
         runs = await asyncio.gather(*(world.run("Hi", agent) for world in worlds for _ in range(3)))
     assert [run.status for run in runs] == ["completed"] * 6

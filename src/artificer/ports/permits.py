@@ -66,7 +66,7 @@ class Permits(Protocol):
 
 @runtime_checkable
 class HasPermits(Protocol):
-    """A storage that processes on several machines share limits by."""
+    """A storage whose processes share limits."""
 
     @property
     def permits(self) -> Permits:

@@ -127,7 +127,7 @@ class OpenStorage:
 
     @cached_property
     def permits(self) -> PermitKeeper:
-        """The permits that this process holds: of the world, or, in a folder, its own alone."""
+        """The permits that this process holds: of the world, where its storage shares limits."""
         from artificer.runtime.permits import PermitKeeper
         from artificer.storage.memory.permits import MemoryPermits
 

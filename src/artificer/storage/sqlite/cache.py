@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+from artificer.errors import OperatorError
 from artificer.files import private_file, private_folder
 
 
@@ -27,3 +28,23 @@ def open_cache(path: Path, busy_seconds: float, statements: Iterable[str]) -> sq
         db.close()
         raise
     return db
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether an error says that the file is damaged, and not that it cannot be used now."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def remove_cache(path: Path) -> None:
+    """Remove a cache that nobody here has open. Raises OSError."""
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+
+
+def unusable_cache(path: Path, error: Exception) -> OperatorError:
+    """Return the error for a cache that cannot be used."""
+    return OperatorError(
+        f"{path} cannot be used: {error}.",
+        hint="You may delete it: it is made again when it is needed.",
+    )

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 from artificer.errors import OperatorError
 from artificer.ports import Reached
 from artificer.readonly import ReadOnlyDatabase
-from artificer.storage.sqlite.cache import open_cache
+from artificer.storage.sqlite.cache import is_damage, open_cache, remove_cache, unusable_cache
 from artificer.storage.sqlite.database import is_busy
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class IndexFile:
         try:
             return self._reading.ask(query_of_ours)
         except _UNUSABLE as error:
-            raise self._unusable(error) from error
+            raise unusable_cache(self._path, error) from error
 
     def add(self, after: int, upto: Reached, write: Callable[[sqlite3.Connection], None]) -> bool:
         """Let ``write`` add all between two positions, in one transaction.
@@ -108,7 +108,7 @@ class IndexFile:
             if error.__cause__ is None or is_busy(error.__cause__):
                 raise
             self.close()
-            self._remove()  # it is damaged
+            remove_cache(self._path)  # it is damaged
 
     def _discard(self) -> None:
         """Remove a damaged file: it holds nothing of its own, and is made again when it is used."""
@@ -116,11 +116,7 @@ class IndexFile:
             self._db.close()
             self._db = None
         with suppress(OSError):
-            self._remove()
-
-    def _remove(self) -> None:
-        for end in ("", "-wal", "-shm"):
-            Path(f"{self._path}{end}").unlink(missing_ok=True)
+            remove_cache(self._path)
 
     def _is_absent(self) -> bool:
         return self._db is None and not self._path.exists()
@@ -144,9 +140,9 @@ class IndexFile:
                     )
                 yield self._db
             except _UNUSABLE as error:
-                if _is_damage(error):
+                if is_damage(error):
                     self._discard()
-                raise self._unusable(error) from error
+                raise unusable_cache(self._path, error) from error
             finally:
                 if self._db is not None and self._db.in_transaction:
                     self._db.execute("ROLLBACK")
@@ -166,12 +162,6 @@ class IndexFile:
             for part in statement.split(";"):
                 db.execute(part)
         db.execute("INSERT INTO about VALUES (1, ?, 0, '')", (self._version,))
-
-    def _unusable(self, error: Exception) -> OperatorError:
-        return OperatorError(
-            f"{self._path} cannot be used: {error}.",
-            hint="You may delete it: it is made again when it is needed.",
-        )
 
 
 class SqliteIndex:
@@ -200,11 +190,6 @@ class SqliteIndex:
     def clear(self) -> None:
         """Forget everything. What was deleted is overwritten."""
         self._file.clear()
-
-
-def _is_damage(error: Exception) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _reached(db: sqlite3.Connection) -> Reached:

@@ -18,6 +18,7 @@ from artificer.storage.sqlite.anchor import anchor_path
 from artificer.storage.sqlite.budget import SqliteBudget
 from artificer.storage.sqlite.damage import require_database
 from artificer.storage.sqlite.journal import SqliteJournal
+from artificer.storage.sqlite.permits import SqlitePermits
 from artificer.storage.sqlite.run_index import SqliteRunIndex
 from artificer.storage.sqlite.search_index import SqliteSearchIndex
 from artificer.storage.sqlite.signals import SqliteSignals
@@ -33,9 +34,9 @@ class SqliteStorage:
     """A `Storage` in the folder of ``place``, for any number of processes on one machine.
 
     ``journal.db`` holds all that the chain covers, and small blobs; ``blobs/`` the large ones;
-    ``snapshots.db``, ``search.db`` and ``runs.db`` what may be lost. One connection writes, in the
-    event loop, and shares its commits; one reads, in a thread of its own; those that threads use
-    have a lock each.
+    ``snapshots.db``, ``search.db``, ``runs.db`` and ``permits.db`` what may be lost. One connection
+    writes, in the event loop, and shares its commits; one reads, in a thread of its own; those that
+    threads use have a lock each.
     """
 
     def __init__(self, place: StoragePlace) -> None:
@@ -53,6 +54,8 @@ class SqliteStorage:
         """Which records hold which words."""
         self.run_index = SqliteRunIndex(place.folder / RUNS, read_only=reading)
         """How each run stands."""
+        self.permits = SqlitePermits(place.folder)
+        """The permits of limits that all processes share."""
         self.files = DiskStore(place.folder / BLOBS, place.durability, read_only=place.read_only)
         """The blobs that are files."""
 
@@ -100,6 +103,7 @@ class SqliteStorage:
             self._kept.close()
         self.search_index.close()
         self.run_index.close()
+        self.permits.close()
         await self._journal.aclose()
 
 

@@ -1,0 +1,188 @@
+"""The permits of shared limits in a folder, in a SQLite file of their own that may be lost.
+
+They end by the clock of the machine, which all its processes share. The room of a process that is
+known to be dead comes free before its lease ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from artificer.ownership.process import ProcessOwner, owner_of
+from artificer.ports import LimitReached, Permit, SharedLimit
+from artificer.storage.sqlite.cache import is_damage, open_cache, remove_cache, unusable_cache
+
+T = TypeVar("T")
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS permits (name TEXT NOT NULL, permit TEXT NOT NULL, "
+    "owner TEXT NOT NULL, since REAL NOT NULL, until REAL NOT NULL, held INTEGER NOT NULL, "
+    "PRIMARY KEY (name, permit)) STRICT, WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS permits_until ON permits (until)",
+)
+_KEEP = (
+    "INSERT INTO permits VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name, permit) "
+    "DO UPDATE SET owner = excluded.owner, since = excluded.since, until = excluded.until"
+)
+
+
+class SqlitePermits:
+    """`Permits` of the processes of one machine, in a file of the project's ``folder``.
+
+    The file is made when the first permit is taken, and may be deleted at any time. A process that
+    holds permits is the same owner as of its runs.
+    """
+
+    def __init__(self, folder: Path, *, busy_seconds: float = 2.0) -> None:
+        self._folder = folder
+        self._path = folder / "permits.db"
+        self._busy_seconds = busy_seconds
+        self._owner: ProcessOwner | None = None
+        self._db: sqlite3.Connection | None = None
+        self._file = (0, 0)
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the file. May be called more than once."""
+        with self._lock:
+            self._close()
+        if self._owner is not None:
+            self._owner.close()
+            self._owner = None
+
+    async def take(
+        self, permit: str, limits: Sequence[SharedLimit], lease_s: float
+    ) -> LimitReached | None:
+        """Take a permit under all of these limits, or under none of them."""
+        if not limits:
+            return None
+        owner = self._owned()
+        return await self._change(lambda db: _take(db, owner, permit, limits, lease_s))
+
+    async def renew(self, permits: Sequence[Permit], lease_s: float) -> None:
+        """Extend permits; one that was lost counts again."""
+        owner, now = self._owned().id, time.monotonic()
+        rows = [
+            (name, permit.id, owner, now, now + lease_s, True)
+            for permit in permits
+            for name in permit.limits
+        ]
+        await self._change(lambda db: db.executemany(_KEEP, rows))
+
+    async def give_back(self, permits: Sequence[Permit]) -> None:
+        """End permits."""
+        rows = [(name, permit.id) for permit in permits for name in permit.limits]
+        statement = "DELETE FROM permits WHERE name = ? AND permit = ? AND held"
+        await self._change(lambda db: db.executemany(statement, rows))
+
+    async def held(self) -> Mapping[str, int]:
+        """Return how many permits count under each name."""
+        query = "SELECT name, count(*) FROM permits WHERE until > ? GROUP BY name ORDER BY name"
+        return dict(
+            await self._change(lambda db: db.execute(query, (time.monotonic(),)).fetchall())
+        )
+
+    def _owned(self) -> ProcessOwner:
+        """This process as an owner. Raises OperatorError."""
+        if self._owner is None:
+            self._owner = owner_of(self._folder)
+        assert self._owner.id  # its lock is taken now, and not in a thread
+        return self._owner
+
+    async def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await asyncio.to_thread(self._changed, work)
+
+    def _changed(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._opened() as db:
+            db.execute("BEGIN IMMEDIATE")
+            result = work(db)
+            db.execute("COMMIT")
+            return result
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._db is None or self._file != _file_at(self._path):
+                    self._close()
+                    self._db = open_cache(self._path, self._busy_seconds, _TABLES)
+                    self._file = _file_at(self._path)
+                    # Of before the machine was started again: its clock began at zero.
+                    self._db.execute("DELETE FROM permits WHERE since > ?", (time.monotonic(),))
+                yield self._db
+            except (sqlite3.Error, OSError) as error:
+                if is_damage(error):  # others that have it open find out that it is another file
+                    self._close()
+                    with suppress(OSError):
+                        remove_cache(self._path)
+                raise unusable_cache(self._path, error) from error
+            finally:
+                if self._db is not None and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    def _close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _take(
+    db: sqlite3.Connection,
+    owner: ProcessOwner,
+    permit: str,
+    limits: Sequence[SharedLimit],
+    lease_s: float,
+) -> LimitReached | None:
+    now = time.monotonic()
+    db.execute("DELETE FROM permits WHERE until <= ?", (now,))
+    reached = _reached(db, limits, now)
+    if reached is not None and _forget_dead(db, owner):
+        reached = _reached(db, limits, now)
+    if reached is None:
+        rows = []
+        for limit in limits:
+            held, lasts = limit.period_s is None, limit.period_s or lease_s
+            rows.append((limit.name, permit, owner.id, now, now + lasts, held))
+        db.executemany(_KEEP, rows)
+    return reached
+
+
+def _reached(
+    db: sqlite3.Connection, limits: Sequence[SharedLimit], now: float
+) -> LimitReached | None:
+    """Return the one of the limits that leaves no room for longest; None where all do."""
+    found = []
+    for limit in limits:
+        (count,) = db.execute(
+            "SELECT count(*) FROM permits WHERE name = ?", (limit.name,)
+        ).fetchone()
+        if count >= limit.count:
+            (until,) = db.execute(
+                "SELECT until FROM permits WHERE name = ? ORDER BY until LIMIT 1 OFFSET ?",
+                (limit.name, count - limit.count),
+            ).fetchone()
+            found.append(LimitReached(limit.name, until - now if limit.period_s else 0.0))
+    return max(found, key=lambda each: each.seconds, default=None)
+
+
+def _forget_dead(db: sqlite3.Connection, owner: ProcessOwner) -> bool:
+    """Forget what dead processes held; return whether there was anything."""
+    owners = db.execute("SELECT DISTINCT owner FROM permits WHERE held").fetchall()
+    dead = [(each,) for (each,) in owners if owner.died(each)]
+    return db.executemany("DELETE FROM permits WHERE held AND owner = ?", dead).rowcount > 0
+
+
+def _file_at(path: Path) -> tuple[int, int]:
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_dev, found.st_ino
