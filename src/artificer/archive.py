@@ -26,6 +26,7 @@ from artificer.runtime.kept import KeptHeads
 from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.queued import is_for_workers
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.run_list import RunFilter, RunLister, RunListing, run_query
 from artificer.runtime.search import Hit, Searcher, text_query
@@ -255,7 +256,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         """Where a run stands, why, and what to do next. Raises NotFoundError, TamperedError."""
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
         below = await questions_below(self._storage, run_id, loaded.state)
-        return explain(loaded, below)
+        spec = loaded.state.run_spec
+        for_workers = await is_for_workers(self._storage.journal, run_id, spec)
+        return explain(loaded, below, for_workers=for_workers)
 
     async def export_run(self, run_id: str) -> bytes:
         """A run with all its blobs as one compressed file, the same bytes every time.

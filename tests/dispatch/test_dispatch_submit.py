@@ -11,7 +11,6 @@ import pytest
 from artificer import Agent, Policy, Rule, World, tool
 from artificer.core.signals import AnswerCall, Cancel, FollowUp, Pause, Steer
 from artificer.core.submission import Submission
-from artificer.dispatch.delays import delay_of
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.segments import Segments
 from artificer.dispatch.sweeper import Sweeper, SweepTimes
@@ -19,6 +18,7 @@ from artificer.dispatch.worker import Worker, WorkerOptions
 from artificer.errors import ExistsError, InvalidValueError
 from artificer.ports import CANCEL, AwaitsRuns, DispatchedRun, Parked, RunOver
 from artificer.providers.scripted import ScriptedAnswer
+from artificer.runtime.delays import delay_of
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.testing.rig import SteppingClock

@@ -11,10 +11,10 @@ from artificer import Agent, Config, World
 from artificer.config import SharedLimits, WorkerConfig
 from artificer.core.events import ModelFailed
 from artificer.core.record import EventLine
-from artificer.dispatch.delays import ATTEMPTS, FIRST_S, delay_of
 from artificer.errors import InvalidValueError, OperatorError
 from artificer.events import ModelDelayed
 from artificer.ports import LimitReached, Permit, SharedLimit
+from artificer.runtime.delays import ATTEMPTS, FIRST_S, delay_of
 from artificer.runtime.permits import PermitKeeper
 from artificer.runtime.request_permits import RequestPermits
 from artificer.storage.memory.permits import MemoryPermits

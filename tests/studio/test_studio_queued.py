@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from studio_kit import http_client, serving
 
-from artificer.agent import Agent
-from artificer.providers.scripted import ScriptedProvider, say
+from artificer import Agent, Policy, Rule, World, tool
+from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider, call, reply, say
+from artificer.studio.words import stamp
 from artificer.values.model import ModelFailure
-from artificer.world import World
 
 pytestmark = pytest.mark.req("queued-shown")
 
@@ -52,3 +53,70 @@ async def test_a_run_that_a_worker_has_begun_is_not_queued_and_one_of_this_proce
         assert [run.queued for run in (await world.archive.list_runs(10)).runs] == [False, False]
         assert [run.queued for run in await world.archive.summaries(10)] == [False, False]
         assert not (await world.archive.explain(begun)).queued
+
+
+def of(*replies: ScriptedAnswer, **fields: Any) -> Agent:
+    return Agent(ScriptedProvider(list(replies)), kind="chat", **fields)
+
+
+@pytest.mark.req("submitted-explained")
+async def test_who_goes_on_with_a_submitted_run_and_when() -> None:
+    agent = of(ModelFailure(code="overloaded", message="no seats", attempts=1))
+    async with World.in_memory() as world, serving(world) as studio:
+        run = await world.submit("Hello.", agent, name="sales:agent")
+        explained = await world.archive.explain(run)
+        assert explained.why == (
+            "It was submitted, and waits for a worker. If none is running, start one."
+        )
+        then = ("artificer worker --agent sales:agent", f"artificer cancel {run}")
+        assert explained.next == then
+        await world.resume(run, agent)
+        explained = await world.archive.explain(run)
+        ended = (await world.get(run)).state.now
+        assert explained.retry_at == ended + 15_000
+        at = stamp(explained.retry_at).partition(", ")[2]
+        assert "The model could not be reached: overloaded: no seats. A worker" in explained.why
+        assert f"{at}. If none is running, start one." in explained.why
+        assert explained.next == then
+        async with http_client(studio.url) as client:
+            await client.get("/", params={"key": studio.key})
+            page = (await client.get(f"/runs/{run}")).text
+        assert "A worker asks it again after <time" in page
+        assert at in page
+        assert "Resume the run" not in page
+
+
+@pytest.mark.req("submitted-explained")
+async def test_workers_leave_some_runs_to_a_person() -> None:
+    """One whose model refuses, and one that comes from another world."""
+    async with World.in_memory() as world, World.in_memory() as other:
+        refusing = of(ModelFailure(code="auth", message="no", attempts=1))
+        refused = await world.submit("Hello.", refusing)
+        await world.resume(refused, refusing)
+        queued = await world.submit("Hello.", of(say("Hi.")))
+        imported = await other.import_run(await world.archive.export_run(queued))
+        for archive, run in ((world.archive, refused), (other.archive, imported)):
+            explained = await archive.explain(run)
+            assert explained.next[0] == f"artificer resume {run}"
+            assert explained.retry_at is None
+            assert not explained.queued
+        assert (await world.archive.explain(refused)).why.endswith(
+            "Workers leave it alone until somebody resumes it."
+        )
+
+
+@pytest.mark.req("submitted-explained")
+async def test_an_answer_is_all_that_a_waiting_run_needs_of_a_person() -> None:
+    @tool(effect="once")
+    def book() -> str:
+        """Book it."""
+        return "booked"
+
+    rules = Policy(rules=(Rule(decision="ask", tool="book"),))
+    agent = of(reply(call("book")), say("Done."), tools=[book], policy=rules)
+    async with World.in_memory() as world:
+        run = await world.submit("Book it.", agent)
+        await world.resume(run, agent)
+        explained = await world.archive.explain(run)
+        assert explained.why.startswith("It waits for a person to answer. A worker goes on with it")
+        assert explained.next[:2] == (f"artificer approve {run} --list", "artificer worker")

@@ -12,7 +12,6 @@ from artificer.core.waits import CallWait
 from artificer.dispatch.agents import Agents, agent_of_run
 from artificer.dispatch.awaited import AwaitedRun, awaited, held_back, some_go_on
 from artificer.dispatch.callers import EndedCallers, caller_of, state_of
-from artificer.dispatch.delays import LOOKED_AT, delay_of
 from artificer.errors import (
     ArtificerError,
     Fenced,
@@ -22,6 +21,7 @@ from artificer.errors import (
     places,
 )
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
+from artificer.runtime.delays import LOOKED_AT, delay_of
 from artificer.runtime.signals import has_cancel
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import waited_for

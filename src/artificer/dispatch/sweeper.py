@@ -22,7 +22,8 @@ from artificer.dispatch.segments import CHILD
 from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import UNREADABLE, first_spec
-from artificer.runtime.signals import Signalled, has_cancel
+from artificer.runtime.queued import is_for_workers
+from artificer.runtime.signals import has_cancel
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")
@@ -293,7 +294,7 @@ class Sweeper:
             return None
         if spec is None or spec.submission is None or (spec.parent and not self._children):
             return None
-        if isinstance(journal, Signalled) and await journal.unsigned(run):
+        if not await is_for_workers(journal, run, spec):
             log.info("run %s was imported: a person has to resume it", run)
             return None
         return _Known(spec.submission, caller_of(run, spec))

@@ -25,7 +25,9 @@ from artificer.core.repeats import repeated_calls
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import Question
 from artificer.runtime.bindings import binding_in
+from artificer.runtime.delays import retry_at
 from artificer.runtime.explain_build import next_of_build, why_building
+from artificer.runtime.explain_submitted import who_goes_on, worker_command, workers_go_on
 from artificer.runtime.load import Loaded
 from artificer.runtime.queued import is_queued
 from artificer.runtime.turns import turns_of
@@ -49,7 +51,8 @@ class Explanation(Struct, frozen=True):
     """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands.
 
     ``bound`` are the artifacts that take their numbers from a result, with its label. A ``queued``
-    one was submitted, and no worker has begun it.
+    one was submitted, and no worker has begun it. ``retry_at`` is when workers ask the model again
+    by themselves, in milliseconds since 1970.
     """
 
     run: str
@@ -69,6 +72,7 @@ class Explanation(Struct, frozen=True):
     next: tuple[str, ...]
     bound: dict[str, str]
     queued: bool = False
+    retry_at: int | None = None
 
 
 _REASONS: dict[FinishReason, str] = {
@@ -92,13 +96,18 @@ _REASONS: dict[FinishReason, str] = {
 }
 
 
-def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
+def explain(
+    loaded: Loaded, below: Sequence[Question] = (), *, for_workers: bool = False
+) -> Explanation:
     """Explain a run's status from its journal.
 
-    ``below`` are the questions of the runs that it waits for.
+    ``below`` are the questions of the runs that it waits for. ``for_workers`` says that workers
+    execute it.
     """
     state = loaded.state
-    queued = is_queued(state.run_spec, state.standing, loaded.head.seq)
+    queued = for_workers and is_queued(state.run_spec, state.standing, loaded.head.seq)
+    again = retry_at(state, loaded.lines) if for_workers else None
+    workers = for_workers and state.build is None
     turns = turns_of(loaded.lines)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
@@ -109,16 +118,17 @@ def explain(loaded: Loaded, below: Sequence[Question] = ()) -> Explanation:
         turn=state.turn,
         turn_limit=state.run_spec.limits.turns,
         records=loaded.head.seq,
-        why=_QUEUED if queued else _why(state, loaded.lines),
+        why=_why_submitted(loaded, again, queued=queued) if workers else _why(state, loaded.lines),
         pending=(*map(_pending, loaded.open), *_waits(state, below)),
         refused=tuple(_refusals(loaded.lines)),
         answers=dict(counted),
         usage=state.usage,
         cost_micros=state.cost_micros,
         origin=_origin(loaded.lines),
-        next=tuple(_next(loaded, below)),
+        next=tuple(_next(loaded, below, workers=workers and workers_go_on(state, again))),
         bound=dict(_bound(loaded.lines)),
         queued=queued,
+        retry_at=again,
     )
 
 
@@ -126,6 +136,18 @@ def _bound(lines: Sequence[Line]) -> Iterator[tuple[str, str]]:
     for event in map(_event, lines):
         if isinstance(event, ev.CallsJudged):
             yield from (found for found in map(binding_in, event.verdicts) if found)
+
+
+def _why_submitted(loaded: Loaded, again: int | None, *, queued: bool) -> str:
+    """Why a run that workers execute stands where it does, and who goes on with it."""
+    state = loaded.state
+    if state.status is not None:
+        return _why(state, loaded.lines)
+    who = who_goes_on(state, again, queued=queued)
+    if state.standing == "open" and not state.only_waits:
+        return who
+    why = _why(state, loaded.lines)
+    return f"{why}{'' if why.endswith(('.', '!', '?')) else '.'} {who}"
 
 
 def _why(state: RunState, lines: Sequence[Line]) -> str:
@@ -138,7 +160,6 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
 
 
 _OPEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
-_QUEUED = "It was submitted, and waits for a worker: artificer worker"
 _UNCHECKED = (
     "Its last reply waits for the agent's own code, which has not come to a verdict: resuming it "
     "with the agent checks the reply again."
@@ -237,7 +258,7 @@ def _waits(state: RunState, below: Sequence[Question]) -> Iterator[str]:
         yield f"a person's answer for {question.run}: {question.tool} {question.arguments}"
 
 
-def _next(loaded: Loaded, below: Sequence[Question]) -> Iterator[str]:
+def _next(loaded: Loaded, below: Sequence[Question], *, workers: bool) -> Iterator[str]:
     run, state = loaded.run, loaded.state
     if state.build is not None:
         yield from next_of_build(run, state.build)
@@ -247,7 +268,7 @@ def _next(loaded: Loaded, below: Sequence[Question]) -> Iterator[str]:
     if state.phase is not RunPhase.FINISHED:
         if below or any(isinstance(intent, AskApproval) for intent in loaded.open):
             yield f"artificer approve {run} --list"
-        yield f"artificer resume {run}"
+        yield worker_command(state) if workers else f"artificer resume {run}"
         yield f"artificer cancel {run}"
         return
     if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to go on with

@@ -12,7 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import AuthorError, ConfigError, NotFoundError
 from artificer.events import ModelDelayed
-from artificer.runtime.queued import is_queued
+from artificer.runtime.delays import retry_at
+from artificer.runtime.queued import is_for_workers, is_queued
 from artificer.studio.bodies import FORM_KEY, SPACING, spacing_ms
 from artificer.studio.context import (
     MAX_FILES,
@@ -96,7 +97,9 @@ async def values_of(request: Request) -> dict[str, Any]:
     run, state = history.run, history.run.state
     events = run.events
     story, here = transcript(events), context.executions.executes(run.id)
-    queued = not here and is_queued(state.run_spec, run.status, len(history.lines))
+    journal = context.world.storage.journal
+    by_workers = not here and await is_for_workers(journal, run.id, state.run_spec)
+    queued = by_workers and is_queued(state.run_spec, run.status, len(history.lines))
     waits = [AT_A_WORKER] if queued else list(waits_of(state, history.lines))
     return {
         "run": run,
@@ -111,6 +114,7 @@ async def values_of(request: Request) -> dict[str, Any]:
         "used": list(used_of(state, await context.world.archive.budget())),
         "queued": queued,
         "waits": waits[:MAX_WAITS],
+        "retry_at": retry_at(state, history.lines) if by_workers else None,
         "max_files": MAX_FILES,
         "takes_files": state.build is None,
         "draft": WrittenMessage(),

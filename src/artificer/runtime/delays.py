@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from artificer.core.events import ModelFailed, ModelResponded
 from artificer.core.record import EventLine, Line
+from artificer.core.state import RunPhase, RunState
 
 FIRST_S, LONGEST_S = 15.0, 3600.0
 """The shortest and the longest delay."""
@@ -35,3 +36,14 @@ def delay_of(lines: Iterable[Line]) -> float | None:
     if not failed or failed[-1].code not in PASSING or sent >= ATTEMPTS:
         return None
     return min(LONGEST_S, FIRST_S * 2.0 ** max(0, sent - 1)) if failed[-1].attempts else FIRST_S
+
+
+def retry_at(state: RunState, lines: Sequence[Line]) -> int | None:
+    """Return when workers ask a stalled run's model again, in milliseconds since 1970.
+
+    None where they do not, or there is no need to.
+    """
+    if state.phase is not RunPhase.STALLED:
+        return None
+    delay = delay_of(lines[-LOOKED_AT:])
+    return None if delay is None else state.now + round(delay * 1000)
