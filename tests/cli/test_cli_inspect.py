@@ -292,6 +292,17 @@ async def test_cancel_ends_a_run_and_keeps_what_exists(shell: Shell, world: Worl
     assert (await shell.run("resume", run)).code == 5
 
 
+@pytest.mark.req("idle-ends-at-once")
+async def test_cancel_does_not_wait_for_a_worker_to_end_a_run_that_waits(
+    shell: Shell, world: World
+) -> None:
+    agent = Agent(ScriptedProvider([UNREACHABLE]), kind="chat")
+    run = await world.submit("Anybody there?", agent)
+    await world.resume(run, agent)
+    assert (await shell.run("cancel", run)).out == "cancelled\n"
+    assert await world.storage.signals.read(run) == []  # nobody was asked to
+
+
 @pytest.mark.req("cli-fork")
 async def test_fork_goes_on_from_a_record_and_says_which(shell: Shell, world: World) -> None:
     run = await stalled(world)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from artificer import Agent, Policy, Rule, World, tool
-from artificer.core.signals import AnswerCall, Cancel, FollowUp, Pause, Steer
+from artificer.core.signals import AnswerCall, Cancel, FollowUp, Interrupt, Pause, Steer
+from artificer.core.state import RunState
 from artificer.core.submission import Submission
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.segments import Segments
@@ -22,6 +23,7 @@ from artificer.runtime.delays import delay_of
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.testing.rig import SteppingClock
+from artificer.values.base import JsonObject
 from artificer.values.model import ModelFailure
 
 NO_AGENTS: dict[str, Agent] = {}
@@ -39,6 +41,15 @@ async def until(condition: Callable[[], bool]) -> None:
     while True:
         if condition():
             return
+        await asyncio.sleep(0.01)
+
+
+async def reached(world: World, run: str, there: Callable[[RunState], bool]) -> RunState:
+    """Wait until a run stands in some way."""
+    while True:
+        state = (await world.get(run)).state
+        if there(state):
+            return state
         await asyncio.sleep(0.01)
 
 
@@ -347,6 +358,48 @@ class TestWorker:
         await asyncio.gather(task, return_exceptions=True)
         assert worker.report().draining
         assert worker.report().executing == {}
+
+    @pytest.mark.req("idle-ends-at-once")
+    @pytest.mark.parametrize(
+        ("end", "status"), [(Cancel(), "cancelled"), (Interrupt(), "interrupted")]
+    )
+    async def test_one_that_waits_is_ended_while_another_one_has_the_only_slot(
+        self, end: Cancel | Interrupt, status: str
+    ) -> None:
+        let_go = asyncio.Event()
+
+        @tool
+        async def wait() -> str:
+            """Wait."""
+            await let_go.wait()
+            return "ok"
+
+        @tool(effect="once")
+        def charge() -> str:
+            """Charge."""
+            return "charged"
+
+        def answer(body: JsonObject) -> ScriptedAnswer:
+            return reply(call("charge" if "Charge" in str(body["messages"]) else "wait"))
+
+        rules = Policy(rules=(Rule(decision="ask", tool="charge"),))
+        agent = chat(tools=[wait, charge], policy=rules)
+        world = World.in_memory(providers=[ScriptedProvider(answer)])
+        options = WorkerOptions(slots=1, grace_s=0, sweep=SweepTimes(new_s=0.01))
+        waiting = await world.submit("Charge!", agent, name="a:b")
+        worker = Worker(world, LocalDispatcher(), {"a:b": agent}, options)
+        task = asyncio.create_task(worker.run())
+        async with asyncio.timeout(WITHIN_S):
+            await reached(world, waiting, lambda state: state.standing == "waiting")
+            busy = await world.submit("Wait!", agent, name="a:b")
+            await until(lambda: busy in worker.report().executing)
+            await world.send(waiting, end)
+            ended = await reached(world, waiting, lambda state: state.status is not None)
+        assert ended.reason == status
+        assert (await world.get(busy)).status == "open"
+        assert len(await world.storage.signals.read(waiting)) == 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def test_a_run_that_is_stopped_with_its_worker_can_go_on_at_once(self) -> None:
         began = asyncio.Event()

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from artificer.core.record import decode
-from artificer.core.signals import Cancel, read_signal
+from artificer.core.signals import Cancel, Interrupt, read_signal
 from artificer.core.state import RunPhase, RunState
 from artificer.core.waits import CallWait
 from artificer.dispatch.agents import Agents, agent_of_run
@@ -22,7 +22,7 @@ from artificer.errors import (
 )
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
 from artificer.runtime.delays import LOOKED_AT, delay_of
-from artificer.runtime.signals import has_cancel
+from artificer.runtime.signals import has_signal
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import waited_for
 from artificer.world import World, resume_submitted
@@ -204,8 +204,12 @@ class Segments:
         return max(0.0, delay - (self._world.clock.now() - state.now) / 1000)
 
     async def _cancel(self, run: str, state: RunState, reason: str) -> None:
-        """Post the signal that ends a run, once: whichever process executes it takes it."""
-        ends = await has_cancel(self._storage.signals, run, state)
+        """Post the signal that ends a run, once: whichever process executes it takes it.
+
+        Without a reason, it may have been posted.
+        """
+        kinds = (Cancel,) if reason else (Cancel, Interrupt)
+        ends = await has_signal(self._storage.signals, run, state, *kinds)
         if state.phase is not RunPhase.FINISHED and not ends:
             await self._world.send(run, Cancel(reason=reason[:16_000]))
 

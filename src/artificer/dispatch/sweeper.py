@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from artificer.core.signals import Cancel, Interrupt
 from artificer.core.submission import Submission
 from artificer.dispatch.assigned import AssignedRuns, Leading
 from artificer.dispatch.callers import EndedCallers, caller_of, topmost
@@ -23,7 +24,8 @@ from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import UNREADABLE, first_spec
 from artificer.runtime.queued import is_for_workers
-from artificer.runtime.signals import has_cancel
+from artificer.runtime.run_loop import IDLE
+from artificer.runtime.signals import has_signal
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")
@@ -220,7 +222,10 @@ class Sweeper:
         """Wake a run that got a signal, or the one that it is a part of."""
         try:
             top, state = await topmost(self._storage, run, submitted=self._children)
-            ends = await has_cancel(self._storage.signals, top, state)
+            # Nothing is under way in one that waits: it ends at once, and needs no slot for that.
+            waits = state.only_waits or state.phase in IDLE
+            kinds = (Cancel, Interrupt) if waits else (Cancel,)
+            ends = await has_signal(self._storage.signals, top, state, *kinds)
             if not await self._submit(top):
                 return
             if ends:

@@ -9,7 +9,7 @@ from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import AskApproval
 from artificer.core.record import EventLine, Line
 from artificer.core.signal_events import follows
-from artificer.core.signals import Cancel, read_signal
+from artificer.core.signals import Cancel, Interrupt, read_signal
 from artificer.core.state import RunState
 from artificer.ports import Head, Journal, Signals
 
@@ -40,10 +40,12 @@ async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> li
     return list(_faults(run, lines, posted, await journal.unsigned(run)))
 
 
-async def has_cancel(signals: Signals, run: str, state: RunState) -> bool:
-    """Whether a run has got a signal to end that it has not taken."""
+async def has_signal(
+    signals: Signals, run: str, state: RunState, *kinds: type[Cancel | Interrupt]
+) -> bool:
+    """Whether a run has got a signal of one of these kinds that it has not taken."""
     bodies = [body for _, body in await signals.read(run, state.letters)]
-    return any(isinstance(read_signal(body), Cancel) for body in bodies)
+    return any(isinstance(read_signal(body), kinds) for body in bodies)
 
 
 def last_taken(lines: Sequence[Line]) -> int:

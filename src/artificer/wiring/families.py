@@ -18,7 +18,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.family import called
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.signals import has_cancel
+from artificer.runtime.signals import has_signal
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.readiness import require, require_secrets
@@ -126,7 +126,7 @@ def caller_ended(caller: RunState) -> str:
 async def _have_it_end(world: WorldResources, run: str, state: RunState, why: str) -> None:
     """Send a run the signal that ends it, once."""
     signals = world.storage.signals
-    if not await has_cancel(signals, run, state):
+    if not await has_signal(signals, run, state, Cancel):
         await signals.post(run, Cancel(reason=why).canonical())
 
 
