@@ -301,21 +301,28 @@ class TestQuick:
         assert await storage.journal.audit() == []
         await storage.aclose()
 
+    @pytest.mark.parametrize("costs", [NO_SPENDING, COST], ids=["free", "paid"])
     @pytest.mark.parametrize("cuts", [(1, 0), (0, 1)])
     async def test_one_is_done_once_whatever_is_lost_of_it(
-        self, quick: Quick, line: CutLine, cuts: tuple[int, int]
+        self, quick: Quick, line: CutLine, cuts: tuple[int, int], costs: Spending
     ) -> None:
         line.cut_before_commits, line.cut_after_commits = cuts
         with only_appends(line):
-            assert (await quick.append()).seq == 3
+            assert (await quick.append(costs)).seq == 3
         assert (line.cut_before_commits, line.cut_after_commits) == (0, 0)
-        assert (await quick.append()).seq == 4
+        assert (await quick.append(costs)).seq == 4
+        spent = (await quick.storage.budget.spent("acme", 0)).settled
+        assert spent == (Amount(2, 4) if costs is COST else Amount())
 
-    async def test_one_that_the_fence_rejects_is_told_so(self, quick: Quick) -> None:
+    @pytest.mark.parametrize("costs", [NO_SPENDING, COST], ids=["free", "paid"])
+    async def test_one_that_the_fence_rejects_is_told_so(
+        self, quick: Quick, costs: Spending
+    ) -> None:
         await quick.storage.journal.acquire("a")
         with pytest.raises(Fenced, match="its epoch is 2, not 1"):
-            await quick.append()
+            await quick.append(costs)
         assert len(await quick.storage.journal.read("a")) == 2
+        assert (await quick.storage.budget.spent("acme", 0)).settled == Amount()
 
     @pytest.mark.parametrize("is_there", [False, True])
     async def test_one_whose_run_was_taken_meanwhile_is_told_so(
@@ -341,13 +348,14 @@ class TestQuick:
         assert (await quick.append()).seq == 3
         assert (await quick.append()).seq == 4
 
-    def test_what_takes_long_or_announces_a_run_is_left_to_a_thread(self) -> None:
+    def test_what_takes_long_is_unusual_or_announces_a_run_is_left_to_a_thread(self) -> None:
         begun = Head(seq=1, hash="sha256:0")
         for head, blob, is_quick in ((begun, b"", True), (Head(), b"", False)):
             append = Append("a", 1, head, records_after(head, "a", 1), (blob,), NO_SPENDING)
             assert (append.unit().quick is not None) is is_quick
-        for blob, cost in ((b"x" * QUICK_BYTES, NO_SPENDING), (b"", COST)):
-            append = Append("a", 1, begun, records_after(begun, "a", 1), (blob,), cost)
+        twice = Spending(COST.settlements * 2)
+        for blob, costs in ((b"x" * QUICK_BYTES, COST), (b"", twice)):
+            append = Append("a", 1, begun, records_after(begun, "a", 1), (blob,), costs)
             assert append.unit().quick is None
 
 
@@ -367,10 +375,10 @@ class Quick:
     def __init__(self, storage: PostgresStorage, head: Head) -> None:
         self.storage, self._head = storage, head
 
-    async def append(self) -> Head:
+    async def append(self, costs: Spending = NO_SPENDING) -> Head:
         """Append a record."""
         more = records_after(self._head, "a", 2)
-        self._head = await self.storage.journal.append("a", 1, self._head, more)
+        self._head = await self.storage.journal.append("a", 1, self._head, more, (), costs)
         return self._head
 
 

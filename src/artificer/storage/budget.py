@@ -41,7 +41,7 @@ def changes_of(
         before = totals[account] if account in totals else total_of(account)
         totals[account] = bounded(before + bounded(settlement.cost))
         settled.setdefault(account, []).append(settlement.number)
-        changes.append(_settled(settlement, totals[account]))
+        changes.append(settled_note(settlement, totals[account]))
     for wanted in spending.reservations:
         account, need = wanted.account, bounded(wanted.need)
         total = totals[account] if account in totals else total_of(account)
@@ -49,7 +49,7 @@ def changes_of(
         added[account] = added.get(account, Amount()) + need
         if not wanted.limit.holds(total + reserved + added[account]):
             raise BudgetError(f"The budget {account} does not have this reservation.")
-        changes.append(_reserved(wanted, need))
+        changes.append(reserved_note(wanted, need))
     return changes
 
 
@@ -70,7 +70,8 @@ def bounded(amount: Amount) -> Amount:
     return Amount(min(amount.tokens, LARGEST), min(amount.micros, LARGEST))
 
 
-def _settled(settlement: Settlement, total: Amount) -> BudgetSettled:
+def settled_note(settlement: Settlement, total: Amount) -> BudgetSettled:
+    """Return the note of a settlement, with the account's total after it."""
     return BudgetSettled(
         account=settlement.account,
         reservation=str(settlement.number),
@@ -79,7 +80,8 @@ def _settled(settlement: Settlement, total: Amount) -> BudgetSettled:
     )
 
 
-def _reserved(wanted: Reservation, need: Amount) -> BudgetReserved:
+def reserved_note(wanted: Reservation, need: Amount) -> BudgetReserved:
+    """Return the note of a reservation; ``need`` is what of it is counted."""
     return BudgetReserved(
         account=wanted.account,
         reservation=str(wanted.number),

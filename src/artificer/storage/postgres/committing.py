@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, LiteralString
+from typing import Any
 
 import psycopg
 from msgspec import Struct
@@ -26,31 +26,35 @@ from psycopg import Connection
 from psycopg.pq import TransactionStatus
 
 from artificer.errors import ArtificerError
+from artificer.storage.postgres.append_statement import NOT_WRITTEN
 from artificer.storage.postgres.arrivals import announce
 from artificer.storage.postgres.connection import FAULTS, designed, in_doubt, is_lost
 from artificer.storage.postgres.traces import Trace
-from artificer.storage.postgres.transaction import (
-    NOTHING_MOVED,
-    PostgresTransaction,
-    PostgresWork,
-)
+from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork
 
 
 class QuickStatement(Struct, frozen=True, gc=False):
-    """A statement that does a unit of work, and the outcome of the unit when it succeeds."""
+    """A statement that does a unit of work, and the outcome of the unit when it succeeds.
 
-    query: LiteralString
+    One that writes ``notes`` is sent behind the statement that locks them, as one transaction.
+    """
+
+    query: bytes
     values: dict[str, Any]
     result: Any
+    notes: bool = False
 
 
 class UnitOfWork(Struct, frozen=True, gc=False):
     """A unit of work.
 
     ``again`` does what ``write`` does unless it finds it done. ``refusal`` asks why the fence has
-    rejected it. One that ``is_statement`` executes only one, which needs no BEGIN and no COMMIT.
-    One that writes ``notes`` has them locked before any row of its transaction is, so that no
-    transaction waits for one that waits for it.
+    rejected it. ``careful`` does what ``write`` does when that was refused: it asks before it
+    writes anything, and so can say why not.
+
+    One that ``is_statement`` executes only one, which needs no BEGIN and no COMMIT. One that writes
+    ``notes`` has them locked before any row of its transaction is, so that no transaction waits for
+    one that waits for it.
     """
 
     write: PostgresWork
@@ -58,6 +62,7 @@ class UnitOfWork(Struct, frozen=True, gc=False):
     refusal: Callable[[Connection], ArtificerError] | None = None
     is_statement: bool = False
     notes: bool = False
+    careful: PostgresWork | None = None
     quick: Callable[[], QuickStatement] | None = None
     """Makes its statement, where that is short and announces nothing. May raise."""
     is_in_doubt: bool = False
@@ -66,11 +71,17 @@ class UnitOfWork(Struct, frozen=True, gc=False):
     def doubted(self) -> UnitOfWork:
         """The same, when nobody knows whether it was done."""
         assert self.again is not None
-        return replace(self, write=self.again, is_statement=False, is_in_doubt=True)
+        return replace(
+            self, write=self.again, is_statement=False, careful=None, quick=None, is_in_doubt=True
+        )
+
+    def carefully(self) -> UnitOfWork:
+        """The same, when it was refused."""
+        return replace(self, write=self.careful or self.write, careful=None, quick=None)
 
     def failure(self, db: Connection, error: Exception) -> ArtificerError:
         """Return its outcome when the database does not write it."""
-        if self.refusal is not None and isinstance(error, NOTHING_MOVED):
+        if self.refusal is not None and isinstance(error, NOT_WRITTEN):
             return self.refusal(db)
         return in_doubt(error) if self.is_in_doubt else designed(error)
 
@@ -88,8 +99,11 @@ class Unknown(Exception):
         self.traces = traces
 
 
-class NotTogether(Exception):
-    """One of several units of work cannot be written: none was, and each is to be done alone."""
+class NotAtOnce(Exception):
+    """One of several units of work cannot be written: none was, and each is to be done alone.
+
+    Or the only one cannot be written without asking first.
+    """
 
     def __init__(self, units: Sequence[UnitOfWork]) -> None:
         super().__init__()
@@ -104,8 +118,8 @@ def commit(db: Connection, schema: str, units: Sequence[UnitOfWork]) -> list[Any
 
     Raises:
         Unknown: the connection was lost at the end.
-        NotTogether: one of several units cannot be written, or waited for another process that
-            waited for it.
+        NotAtOnce: one of several units cannot be written, or waited for another process that
+            waited for it; or the only one is to be done carefully.
         psycopg.Error: the connection was lost before, or so waited the only unit: the same can be
             tried again.
     """
@@ -166,9 +180,11 @@ def _failed(db: Connection, error: BaseException, units: Sequence[UnitOfWork]) -
     if is_lost(error) and db.broken:
         raise error
     if len(units) > 1:  # it costs the others their shared commit, not their work
-        raise NotTogether(units) from error
+        raise NotAtOnce(units) from error
     if not isinstance(error, FAULTS) or isinstance(error, psycopg.errors.DeadlockDetected):
         raise error
+    if units[0].careful is not None:
+        raise NotAtOnce([units[0].carefully()]) from error
     return [units[0].failure(db, error)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import LiteralString
 
 from psycopg import Connection
 
@@ -25,6 +26,10 @@ class Lock(IntEnum):
     """The permits of a shared limit, while one is taken."""
 
 
+HOLD: LiteralString = "SELECT pg_advisory_xact_lock(%(lock)s, hashtext(%(schema)s))"
+"""Takes a lock of a world, and keeps it until the transaction ends."""
+
+
 def hold(db: Connection, lock: Lock, schema: str) -> None:
     """Take a lock of a world, and keep it until the transaction ends."""
-    db.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (int(lock), schema))
+    db.execute(HOLD, {"lock": int(lock), "schema": schema})

@@ -12,8 +12,10 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 
-from artificer.storage.postgres.committing import UnitOfWork, Unknown
+from artificer.storage.postgres.append_statement import PLAN_ONCE
+from artificer.storage.postgres.committing import QuickStatement, UnitOfWork, Unknown
 from artificer.storage.postgres.connection import Database
+from artificer.storage.postgres.locks import HOLD, Lock
 
 
 class NotDone(Exception):
@@ -41,7 +43,10 @@ class LoopLine:
         except Exception as error:
             raise NotDone from error
         try:
-            await db.execute(statement.query, statement.values)
+            if statement.notes:
+                await self._send_with_lock(db, statement)
+            else:
+                await db.execute(statement.query, statement.values)
         except Exception as error:
             if isinstance(error, psycopg.Error) and not db.broken:
                 raise NotDone from error
@@ -53,7 +58,18 @@ class LoopLine:
         if self._db is not None:
             await self._db.close()
 
+    async def _send_with_lock(self, db: AsyncConnection, statement: QuickStatement) -> None:
+        """Lock the notes and execute a statement: one transaction, sent and waited for at once.
+
+        Without BEGIN and COMMIT, what a pipeline sends before its end is one.
+        """
+        lock = {"lock": int(Lock.NOTES), "schema": self._database.schema}
+        async with db.pipeline():
+            await db.execute(HOLD, lock)
+            await db.execute(statement.query, statement.values)
+
     async def _connected(self) -> AsyncConnection:
         if self._db is None or self._db.closed:
             self._db = await self._database.connect_loop()
+            await self._db.execute(PLAN_ONCE)
         return self._db

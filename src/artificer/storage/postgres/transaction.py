@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, LiteralString
 
 import psycopg
-from psycopg import Connection, errors
+from psycopg import Connection
 
 from artificer.errors import ArtificerError
-from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, Record, RunHead
+from artificer.ports import (
+    MAX_SIGNALS,
+    NO_SPENDING,
+    Claim,
+    Head,
+    Lease,
+    Record,
+    RunHead,
+    Spending,
+)
 from artificer.storage.chain import claimed, fenced, released, run_seal, too_many_signals
 from artificer.storage.notes import (
     Note,
@@ -19,6 +28,7 @@ from artificer.storage.notes import (
     signals_of,
     versions_of,
 )
+from artificer.storage.postgres.append_statement import append_statement
 from artificer.storage.postgres.chaining import extend, waiting
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.reader import last_note
@@ -31,34 +41,6 @@ from artificer.storage.postgres.traces import (
     are_there,
 )
 from artificer.values.canon import digest_of
-
-_MOVED: LiteralString = """
-WITH moved AS (
-  UPDATE runs SET seq = %(new_seq)s, hash = %(new_hash)s
-  WHERE run = %(run)s AND epoch = %(epoch)s AND seq = %(seq)s AND hash = %(hash)s RETURNING run
-), added AS (
-  INSERT INTO records (run, seq, hash, body)
-  SELECT moved.run, %(seq)s + new.n, new.hash, new.body
-  FROM moved, unnest(%(hashes)s::text[], %(bodies)b::bytea[]) WITH ORDINALITY AS new (hash, body, n)
-  ORDER BY new.n
-)"""
-# A blob that lay there already is a record's own from now on. One that was so before is not
-# touched: ON CONFLICT would lock its row, and all runs have blobs in common. It stays there, since
-# whoever forgets blobs locks the table of records first, and this statement looks after that.
-_KEPT: LiteralString = """, kept AS (
-  INSERT INTO blobs (digest, data) SELECT new.digest, new.data
-  FROM moved, unnest(%(digests)s::text[], %(blobs)b::bytea[]) AS new (digest, data)
-  WHERE NOT EXISTS (SELECT FROM blobs WHERE blobs.digest = new.digest AND blobs.put IS NULL)
-  ORDER BY new.digest
-  ON CONFLICT (digest) DO UPDATE SET put = NULL WHERE blobs.put IS NOT NULL
-)"""
-# Moving nothing is an error, so that nothing else is written either: a text that is no number.
-_OR_FAIL: LiteralString = """
-SELECT CASE count(*) WHEN 1 THEN 1 ELSE ('no run was moved: ' || count(*))::integer END
-FROM moved"""
-
-NOTHING_MOVED = errors.InvalidTextRepresentation
-"""The error of the database for an append that the fence rejects."""
 
 
 class PostgresTransaction:
@@ -113,15 +95,18 @@ class PostgresTransaction:
         records: Sequence[Record],
         new_head: Head,
         blobs: Sequence[bytes],
+        spending: Spending = NO_SPENDING,
     ) -> None:
         """Append records that are known to lead from ``head`` to ``new_head``.
 
         The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
-        the epoch and knows the head. When it does not, the database raises NOTHING_MOVED, at the
-        latest when the transaction ends, and nothing in it is written. All is one statement: in a
-        pipeline nobody waits for its answer.
+        the epoch and knows the head. When it does not, the database raises NOT_WRITTEN, at the
+        latest when the transaction ends, and nothing in it is written; so too when ``spending``
+        is refused. All is one statement: in a pipeline nobody waits for its answer.
         """
-        query, values = append_statement(run, epoch, head, records, new_head, blobs)
+        if spending.settlements or spending.reservations:
+            self.begin_notes()
+        query, values = append_statement(run, epoch, head, records, new_head, blobs, spending)
         self.db.execute(query, values)
         self.has_arrivals |= head.seq == 0
         if records:
@@ -213,33 +198,6 @@ class PostgresTransaction:
         if lock not in self._held:
             hold(self.db, lock, self._schema)
             self._held.add(lock)
-
-
-def append_statement(
-    run: str,
-    epoch: int,
-    head: Head,
-    records: Sequence[Record],
-    new_head: Head,
-    blobs: Sequence[bytes],
-) -> tuple[LiteralString, dict[str, Any]]:
-    """Return the statement of an append, and its values."""
-    values: dict[str, Any] = {
-        "run": run,
-        "epoch": epoch,
-        "seq": head.seq,
-        "hash": head.hash,
-        "new_seq": new_head.seq,
-        "new_hash": new_head.hash,
-        "hashes": [record.hash for record in records],
-        "bodies": [record.body for record in records],
-    }
-    query = _MOVED + _OR_FAIL
-    if blobs:
-        kept = {digest_of(blob): blob for blob in blobs}
-        values |= {"digests": list(kept), "blobs": list(kept.values())}
-        query = _MOVED + _KEPT + _OR_FAIL
-    return query, values
 
 
 def refusal(db: Connection, run: str, epoch: int, head: Head) -> ArtificerError:

@@ -18,8 +18,9 @@ from msgspec import Struct
 from psycopg import Connection
 
 from artificer.errors import ArtificerError, AuthorError
+from artificer.storage.postgres.append_statement import PLAN_ONCE
 from artificer.storage.postgres.chaining import catch_up, end_of, waiting
-from artificer.storage.postgres.committing import NotTogether, UnitOfWork, Unknown, commit
+from artificer.storage.postgres.committing import NotAtOnce, UnitOfWork, Unknown, commit
 from artificer.storage.postgres.connection import (
     PATIENCE_SECONDS,
     Database,
@@ -115,8 +116,8 @@ class PostgresWriter:
         if len(units) == 1 and units[0].quick is not None:
             try:
                 return [await self._loop_line.commit(units[0])]
-            except NotDone:
-                pass  # the thread finds out why, and waits for a server that is away
+            except NotDone:  # the thread finds out why, and waits for a server that is away
+                units = [units[0].carefully()]
             except Unknown:
                 units = [units[0].doubted()]
         loop = asyncio.get_running_loop()
@@ -177,18 +178,20 @@ class WritingLine:
         patience = _Patience(self._patience_s)
         try:
             return self._commit(units, patience)
-        except NotTogether as apart:
+        except NotAtOnce as apart:
             return [self._by_itself(unit, patience) for unit in apart.units]
 
     def _by_itself(self, unit: UnitOfWork, patience: _Patience) -> Any:
         try:
             (outcome,) = self._commit([unit], patience)
+        except NotAtOnce as refused:
+            return self._by_itself(refused.units[0], patience)
         except Exception as bug:  # noqa: BLE001 - of the unit of work: it is that one's outcome
             return bug
         return outcome
 
     def _commit(self, units: Sequence[UnitOfWork], patience: _Patience) -> list[Any]:
-        """Do them in one transaction. Raises NotTogether when that cannot be."""
+        """Do them in one transaction. Raises NotAtOnce."""
         pause, doubt = FIRST_PAUSE, None
         while True:
             try:
@@ -234,6 +237,7 @@ class WritingLine:
     def _connected(self) -> Connection:
         if self._db is None or self._db.closed:
             self._db = self._database.connect()
+            self._db.execute(PLAN_ONCE)
         return self._db
 
 
