@@ -20,8 +20,8 @@ from artificer.errors import (
 from artificer.ports import Head
 from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
+from artificer.storage.sqlite.commit_queue import BATCH
 from artificer.storage.sqlite.transaction import Transaction, commit
-from artificer.storage.sqlite.writer import BATCH
 from artificer.testing.journal_suite import records_after
 
 HERE = Path(__file__).parent

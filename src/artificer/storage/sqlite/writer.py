@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from heapq import nsmallest
 from pathlib import Path
-from typing import Any, TypeVar
-
-from msgspec import Struct
+from typing import TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
 from artificer.storage.sqlite.anchor import Anchor
+from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
 from artificer.storage.sqlite.transaction import Transaction, commit
 
@@ -24,21 +22,6 @@ T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
 """Seconds between two attempts while another process holds the file."""
-
-
-BATCH = 32
-"""Most units of work in one commit. While more of them wait, three in four places go to the oldest
-runs, so that these end before the younger ones, and the others to what has waited longest."""
-
-
-class _Job(Struct, frozen=True, gc=False):
-    work: Callable[[Transaction], Any]
-    future: asyncio.Future[Any]
-    age: int
-
-
-def _by_age(job: _Job) -> int:
-    return job.age
 
 
 class Writer:
@@ -52,7 +35,7 @@ class Writer:
         self._path = path
         self._busy_seconds = busy_seconds
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[_Job] = []
+        self._waiting = CommitQueue()
         self._closed = False
         db.execute("PRAGMA busy_timeout = 0")  # the loop must not sleep in SQLite
 
@@ -75,7 +58,7 @@ class Writer:
         if self._closed:
             future.set_exception(AuthorError(f"The journal {self._path} is closed."))
             return future
-        self._waiting.append(_Job(work, future, age))
+        self._waiting.add(WaitingWork(work, future), age)
         if len(self._waiting) == 1:
             deadline = self._loop.time() + self._busy_seconds
             if at_once:
@@ -88,34 +71,26 @@ class Writer:
         """Commit what waits; while another process holds the file, try again later."""
         if not self._waiting:
             return  # closing has done it
-        jobs, later = self._next_batch()
-        outcomes = commit(self._db, self._path, [job.work for job in jobs], self._anchor)
+        jobs = self._waiting.all() if self._closed else self._waiting.batch()
+        works = [job.work for job in jobs.values()]
+        outcomes = commit(self._db, self._path, works, self._anchor)
         locked = all(isinstance(outcome, Locked) for outcome in outcomes)
         if locked and self._loop.time() < deadline and not self._closed:
             self._loop.call_later(pause, self._flush, deadline, min(2 * pause, LONGEST_PAUSE))
             return
         if locked:  # nobody waits for longer than that, in no later batch either
-            jobs, later = self._waiting, []
+            jobs = self._waiting.all()
             outcomes = [outcomes[0]] * len(jobs)
-        self._waiting = later
-        if later:
+        self._waiting.remove(jobs)
+        if self._waiting:
             self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
-        for job, outcome in zip(jobs, outcomes, strict=True):
+        for job, outcome in zip(jobs.values(), outcomes, strict=True):
             if job.future.done():
                 continue  # the waiting task was cancelled
             if isinstance(outcome, ArtificerError):
                 job.future.set_exception(outcome)
             else:
                 job.future.set_result(outcome)
-
-    def _next_batch(self) -> tuple[list[_Job], list[_Job]]:
-        """Return the jobs of the next commit, and those of later ones."""
-        if len(self._waiting) <= BATCH or self._closed:
-            return self._waiting, []
-        first, rest = self._waiting[: BATCH // 4], self._waiting[BATCH // 4 :]
-        oldest = nsmallest(BATCH - len(first), rest, key=_by_age)
-        taken = {id(job) for job in oldest}
-        return first + oldest, [job for job in rest if id(job) not in taken]
 
     async def aclose(self) -> None:
         """Finish the work that waits, then close the connection. May be called more than once."""
