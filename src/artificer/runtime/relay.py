@@ -1,9 +1,9 @@
 """Pieces of a run for its readers in other processes: what forms, and no record holds.
 
-The process that executes a run looks for readers when something happens in it, four times a second
-at most, and sends them its pieces. It waits for nobody: what a reader's buffer does not take is
-dropped and counted. Records are read from the journal; where there are no such sockets, a reader
-has the records only.
+The process that executes runs looks for their readers when something happens in one, four times a
+second and when one begins, and sends them its pieces. It waits for nobody: what a reader's buffer
+does not take is dropped and counted. Records are read from the journal; where there are no such
+sockets, a reader has the records only.
 """
 
 from __future__ import annotations
@@ -34,23 +34,28 @@ class Relay(Observer):
         """``project`` is the folder of the project's world."""
         self._folder = project / FOLDER
         self._runs: dict[str, _Audience] = {}
+        self._looked = 0.0
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
         """Let readers look at the journal."""
         audience = self._runs.get(run)
         if audience is None:
             audience = self._runs[run] = _Audience(self._folder / run)
+            audience.look()
         audience.seq = line.seq
+        self._look()
         audience.send()
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Send a piece of a reply."""
         if audience := self._runs.get(run):
+            self._look()
             audience.send(delta=delta)
 
     def progressed(self, run: str, progress: CallProgress) -> None:
         """Send a report of progress."""
         if audience := self._runs.get(run):
+            self._look()
             audience.send(progress=progress)
 
     def idle(self, run: str) -> None:
@@ -58,24 +63,28 @@ class Relay(Observer):
         if audience := self._runs.pop(run, None):
             audience.close()
 
+    def _look(self) -> None:
+        """Connect to readers that are new: of all runs at once, for mostly there are none."""
+        now = time.monotonic()
+        if now - self._looked < LOOK_SECONDS:
+            return
+        self._looked = now
+        for run in self._runs.keys() & _names(self._folder):
+            self._runs[run].look()
+
 
 class _Audience:
     """The readers of one run in other processes. ``seq`` is the number of its last record."""
 
-    __slots__ = ("_folder", "_looked", "_readers", "seq")
+    __slots__ = ("_folder", "_readers", "seq")
 
     def __init__(self, folder: Path) -> None:
         self.seq = 0
         self._folder = folder
         self._readers: dict[str, _Connection] = {}
-        self._looked = 0.0
 
     def send(self, *, delta: Delta | None = None, progress: CallProgress | None = None) -> None:
         """Send a message to everybody who is there."""
-        now = time.monotonic()
-        if now - self._looked >= LOOK_SECONDS:
-            self._looked = now
-            self._look()
         if not self._readers:
             return
         for name, reader in list(self._readers.items()):
@@ -88,17 +97,21 @@ class _Audience:
             reader.close()
         self._readers.clear()
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Connect to readers that are new."""
-        try:
-            names = os.listdir(self._folder)  # noqa: PTH208 - called often, and mostly for nothing
-        except (OSError, ValueError):  # the second for an id of an older release, with a NUL
-            return
-        for name in sorted(set(names) - self._readers.keys()):
+        for name in sorted(_names(self._folder) - self._readers.keys()):
             if len(self._readers) >= MAX_READERS:
                 return
             if connection := _connected(self._folder, name):
                 self._readers[name] = connection
+
+
+def _names(folder: Path) -> set[str]:
+    """Return what is in a folder, if there is one."""
+    try:
+        return set(os.listdir(folder))  # noqa: PTH208 - called often, and mostly for nothing
+    except (OSError, ValueError):  # the second for an id of an older release, with a NUL
+        return set()
 
 
 class _Connection:
