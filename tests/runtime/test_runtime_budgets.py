@@ -17,7 +17,18 @@ from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.errors import BudgetError, Fenced
-from artificer.ports import Amount, Answer, Call, Head, Question, Record, Spending, SpendingLimit
+from artificer.ports import (
+    Amount,
+    Answer,
+    Call,
+    Head,
+    Permit,
+    Question,
+    Record,
+    SharedLimit,
+    Spending,
+    SpendingLimit,
+)
 from artificer.providers.mapping import MAX_COUNT, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.accounts import EXPIRES_MS, Account
@@ -26,8 +37,11 @@ from artificer.runtime.day_budget import day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
+from artificer.runtime.permits import PermitKeeper
+from artificer.runtime.request_permits import RequestPermits
 from artificer.runtime.snapshot import keep, restore
 from artificer.storage.memory import MemoryBudget, MemoryJournal, MemorySnapshots
+from artificer.storage.memory.permits import MemoryPermits
 from artificer.testing.rig import Rig, SteppingClock
 from artificer.values.canon import canonical
 from artificer.values.model import ModelFailure, ModelReply, Usage
@@ -444,6 +458,33 @@ class TestDay:
         assert (await day.spent())[1].tokens > 0, "nobody knows what it has cost"
         rig.clock = SteppingClock(rig.clock.time + EXPIRES_MS)
         assert (await day.spent())[1] == Amount()
+
+    @pytest.mark.req("budget-stopped")
+    async def test_a_request_that_has_not_left_gives_back_what_it_reserved(self, rig: Rig) -> None:
+        """Its run is stopped while it waits for a permit; also when it is resumed and stopped."""
+        day, keeper = Day(rig, tokens=10_000), PermitKeeper(MemoryPermits())
+        limits = (SharedLimit("requests.scripted.at_once", 1),)
+        taken = await keeper.take(limits)
+        assert isinstance(taken, Permit)
+        silent = Silent()
+        engine = day.engine(silent)
+        permits = RequestPermits(keeper, {"scripted": limits})
+        engine.performer = replace(engine.performer, permits=permits)
+        for begin in (
+            lambda: engine.start("run", rig.spec(limits=SMALL)),
+            lambda: engine.resume("run"),
+        ):
+            task = asyncio.ensure_future(begin())
+            while not keeper.waiting.total():  # noqa: ASYNC110 - of this very loop
+                await asyncio.sleep(0)
+            assert (await day.spent())[1].tokens > SMALL.max_tokens
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert await day.spent() == (Amount(), Amount()) and not silent.asked.is_set()
+        keeper.give_back(taken)
+        state = await day.resume(say("Done."))
+        assert (state.reason, await day.spent()) == ("done", (Amount(15, 0), Amount()))
+        assert isinstance(rig.journal, MemoryJournal) and await rig.journal.audit() == []
 
     async def test_a_turn_makes_two_commits(self, rig: Rig) -> None:
         """A reservation is part of its intent's commit, a settlement part of the reply's."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from artificer.core.spec import RunSpec
-from artificer.errors import BudgetError
+from artificer.errors import BudgetError, OperatorError
 from artificer.ports import Budget, Settlement, Spent
 from artificer.runtime.accounts import (
     EXPIRES_MS,
@@ -23,7 +23,10 @@ from artificer.runtime.accounts import (
     RequestSize,
     exhausted,
 )
+from artificer.runtime.effects_log import log
 from artificer.values.model import ModelFailure
+
+_NEVER_SENT = ModelFailure(code="budget", message="", attempts=0)
 
 OTHERS_S, OTHERS_MS = 0.5, EXPIRES_MS + 60_000
 """How often to look, and for how long at most, whether other processes have left enough of the
@@ -84,6 +87,18 @@ class Budgets(Struct, frozen=True):
         """Count what requests have cost in a commit of its own. Raises OperatorError."""
         if settlements and self.budget is not None:
             await self.budget.settle(settlements)
+
+    async def give_back(self, unused: Sequence[Charges]) -> None:
+        """Give back what was reserved for requests that never left, in a commit of its own.
+
+        Where that cannot be written it expires.
+        """
+        try:
+            await self.settle([s for charges in unused for s in charges.settlements(_NEVER_SENT)])
+        except OperatorError as error:
+            log.warning("what was reserved for no request expires: %s", error.message)
+        for charges in unused:
+            charges.release()
 
 
 NO_BUDGETS = Budgets()

@@ -39,7 +39,6 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests import Requests
 from artificer.runtime.snapshot import Taker
 from artificer.shielded import checkpoint, finished, shielded
-from artificer.values.model import ModelFailure
 
 log = logging.getLogger("artificer.runtime.ledger")
 
@@ -228,14 +227,6 @@ class Ledger:
         except OperatorError as error:
             log.warning("what a request has cost is not counted: %s", error.message)
 
-    async def _give_back(self) -> None:
-        """Give back what was reserved for requests that were never made."""
-        unused, self._reserved = list(self._reserved.values()), {}
-        never = ModelFailure(code="budget", message="")
-        await self._settle([s for charges in unused for s in charges.settlements(never)])
-        for charges in unused:
-            charges.release()
-
     async def anchor(self) -> None:
         """Make it provable that what was recorded here was recorded, before an effect.
 
@@ -262,7 +253,8 @@ class Ledger:
 
     async def _release(self) -> None:
         released = False
-        await self._give_back()
+        unused, self._reserved = list(self._reserved.values()), {}
+        await self.budgets.give_back(unused)
         try:
             await self._journal.release(self.run, self._epoch)
             released = True

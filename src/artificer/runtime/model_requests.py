@@ -23,6 +23,7 @@ from artificer.runtime.effects_log import ms_since, tell
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.requests import provider_of
+from artificer.shielded import shielded
 from artificer.values.canon import canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of
@@ -163,15 +164,23 @@ class ModelRequests(Struct, frozen=True):
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
         left_s = left_ms / 1000 - (time.monotonic() - began)
+        has_left = False
         try:
             async with self.permits.permit(spec, left_s, on_delta) as waited:
                 if isinstance(waited, ModelFailure):
                     result = RequestResult(waited)
                 else:
                     left_s -= waited
-                    result = await self._send(run, intent, state, payload, on_delta, left_s)
-        except BaseException:  # nobody knows what it has cost: what it reserved expires
-            reserved.release()
+                    whole = payload
+                    if state.attached.number:
+                        whole = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
+                    has_left = True
+                    result = await self._send(run, intent, state, payload, whole, on_delta, left_s)
+        except BaseException:
+            if has_left:  # nobody knows what it has cost: what it reserved expires
+                reserved.release()
+            else:
+                await shielded(self.budgets.give_back((reserved,)))
             raise
         return structs.replace(result, charges=reserved)
 
@@ -181,14 +190,14 @@ class ModelRequests(Struct, frozen=True):
         intent: Generate | Compact,
         state: RunState,
         payload: Payload,
+        whole: Payload,
         on_delta: OnDelta,
         left_s: float,
     ) -> RequestResult:
+        """Send a request, ``whole`` with its attachments."""
         spec, started = state.run_spec, time.monotonic()
-        provider, sent = provider_of(self.provider, spec), payload
-        if state.attached.number:
-            sent = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
-        reply = await self._reply(provider, sent, on_delta, left_s)
+        provider = provider_of(self.provider, spec)
+        reply = await self._reply(provider, whole, on_delta, left_s)
         duration = ms_since(started)
         reported = None
         if since(spec, 2):
