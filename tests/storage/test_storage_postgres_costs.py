@@ -281,3 +281,18 @@ async def test_of_appends_that_share_a_commit_a_refused_one_keeps_its_outcome_to
     assert (spent.settled, spent.reserved) == (Amount(1, 2), Amount(10, 20))
     assert await storage.journal.audit() == []
     await storage.aclose()
+
+
+async def test_what_has_expired_is_found_without_reading_all_accounts(
+    url: str, tmp_path: Path
+) -> None:
+    """A tree of runs has an account of its own, and each reservation looks, under a lock."""
+    storage = await opened(url, tmp_path)
+    with Database.parse(url, "power", read_only=False).connect() as other:
+        other.execute(
+            "INSERT INTO spending SELECT 'run:' || n, 0, 1, 1 FROM generate_series(1, 5000) AS n"
+        )
+        other.execute("ANALYZE spending")
+        plan = other.execute("EXPLAIN DELETE FROM spending WHERE until <= 5").fetchall()
+    assert any("spending_until" in line for (line,) in plan), plan
+    await storage.aclose()

@@ -95,6 +95,8 @@ CHANGES: tuple[tuple[LiteralString, ...], ...] = (
         "CREATE INDEX permits_until ON permits (until)",
         _same_users_of("permits"),
     ),
+    # 5: reservations, by when they expire: each that is made looks for them, under a lock.
+    ("CREATE INDEX spending_until ON spending (until) WHERE until IS NOT NULL",),
 )
 """The statements that lead from each layout to the next one. A world is made as one of layout 1 and
 brought up to date in the same way as an older one. What is here is never changed, only added to."""
