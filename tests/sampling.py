@@ -42,3 +42,8 @@ def sample(items: Sequence[T], count: int, *, purpose: Hashable) -> list[T]:
     chance = random.Random(f"{SEED} {purpose}")
     inner = chance.sample(range(1, len(items) - 1), count - 2)
     return [items[number] for number in sorted({0, len(items) - 1, *inner})]
+
+
+def one_of(items: Sequence[T], *, purpose: Hashable) -> list[T]:
+    """Return one of the items. All of them when exploring."""
+    return list(items) if EXPLORE else [random.Random(f"{SEED} {purpose}").choice(items)]

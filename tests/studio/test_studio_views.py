@@ -14,6 +14,7 @@ from scenes import FormingModel, scenery
 from studio_kit import Studio, browsing, entered, expect
 
 from needs import has, reason
+from sampling import one_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -42,7 +43,6 @@ COLOR_RULES = {
 }
 """The second theme changes nothing but colours: these rules find what that may break."""
 
-THEMED = {"light": RULES, "dark": COLOR_RULES}
 VIOLATIONS = """(rules) => axe.run(document, rules).then((found) => found.violations.flatMap(
     (one) => one.nodes.map((node) => one.id + ': ' + node.html.slice(0, 200))))"""
 
@@ -108,8 +108,19 @@ def is_broken(answer: Any) -> bool:
     return answer.status >= 400 and not answer.request.is_navigation_request()
 
 
+@pytest_asyncio.fixture(
+    scope="module", loop_scope="module", params=SCENES, ids=lambda scene: scene.name
+)
+async def scene(request: pytest.FixtureRequest, page: Any, scened: Scened) -> Scene:
+    """A scene that the page shows. Its tests follow one another, so that it is arranged once."""
+    found: Scene = request.param
+    await look(page, scened, found)
+    return found
+
+
 async def look(page: Any, scened: Scened, scene: Scene) -> None:
     studio, model = scened
+    await page.emulate_media(color_scheme="light")
     await page.set_viewport_size({"width": 1200, "height": 900})
     await page.goto(scene.address(studio))
     if scene.arrange is not None:
@@ -117,9 +128,7 @@ async def look(page: Any, scened: Scened, scene: Scene) -> None:
 
 
 @pytest.mark.req("studio-reflow")
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-async def test_nothing_scrolls_sideways(page: Any, scened: Scened, scene: Scene) -> None:
-    await look(page, scened, scene)
+async def test_nothing_scrolls_sideways(page: Any, scene: Scene) -> None:
     for width in (*WIDTHS, ZOOMED):
         await page.set_viewport_size({"width": width, "height": 900})
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
@@ -127,24 +136,23 @@ async def test_nothing_scrolls_sideways(page: Any, scened: Scened, scene: Scene)
 
 @pytest.mark.req("studio-accessible")
 @pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-async def test_axe_finds_nothing(page: Any, scened: Scened, scene: Scene) -> None:
-    await look(page, scened, scene)
+async def test_axe_finds_nothing(page: Any, scene: Scene) -> None:
     await page.evaluate(SCRIPT)
-    for theme, rules in THEMED.items():
+    dark = one_of(WIDTHS, purpose=f"the dark theme of {scene.name}")
+    for theme, rules, widths in (("light", RULES, WIDTHS), ("dark", COLOR_RULES, dark)):
         await page.emulate_media(color_scheme=theme)
-        for width in WIDTHS:
+        for width in widths:
             await page.set_viewport_size({"width": width, "height": 900})
             found = await page.evaluate(VIOLATIONS, rules)
             assert (theme, width, found) == (theme, width, [])
 
 
 @pytest.mark.req("studio-keyboard")
-@pytest.mark.parametrize("scene", KEYED, ids=lambda scene: scene.name)
+@pytest.mark.parametrize("keyed", KEYED, ids=lambda scene: scene.name)
 async def test_the_keyboard_reaches_every_control_and_shows_where_it_is(
-    page: Any, scened: Scened, scene: Scene
+    page: Any, scened: Scened, keyed: Scene
 ) -> None:
-    await look(page, scened, scene)
+    await look(page, scened, keyed)
     count = await page.evaluate(f"{CONTROLS}.length")
     reached = set[int]()
     for _ in range(6 * count):  # a report in a frame has controls of its own
