@@ -8,15 +8,27 @@ SITE   := .venv-site
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all check style types layers model docs site pictures gallery bench bench-studio bench-cluster bench-crash bench-crash-cluster compare wheels mutants system lock clean
+# Most of what a short process does is to import: of what is compiled, that is a third.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test tests test-all check style types layers bytecode model docs site pictures gallery bench bench-studio bench-cluster bench-crash bench-crash-cluster compare wheels mutants system lock clean
 
 demo: $(VENV)/.demo  ## a page about this checkout by the embedded model, and what keeps it honest
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo/demo.sh
 
-test: $(VENV)/.dev $(VENV)/.conformance  ## install and pass every test and check
-	@$(MAKE) --no-print-directory -j2 types model layers style
-	@ARTIFICER_HOME="$(CURDIR)/.demo" CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" \
+test:  ## install and pass every test and check
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.dev $(VENV)/.conformance
+	@$(MAKE) --no-print-directory -j2 types style layers tests
+
+tests: $(VENV)/.dev $(VENV)/.conformance model bytecode
+	@unset MAKEFLAGS MFLAGS MAKELEVEL; \
+	    ARTIFICER_HOME="$(CURDIR)/.demo" CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" \
 	    $(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The workers of the tests read what is compiled here once.
+bytecode: $(VENV)/.dev
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null || true  # the tests say what is wrong
 
 test-all: export ARTIFICER_EXPLORE ?= 10
 test-all: test  ## the same with ten times as many examples of each property, others each time
@@ -95,7 +107,7 @@ $(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 system:  ## the programs that tests run
 	@sh requirements/system.sh
 
-$(VENV)/.conformance: bench/conformance.sh $(VENV)/.dev | system
+$(VENV)/.conformance: bench/conformance.sh | $(VENV)/bin/python system
 	@if command -v npm >/dev/null; then \
 	    CONFORMANCE_DIR="$(CURDIR)/$(VENV)/conformance" sh bench/conformance.sh --install; fi
 	@touch $@
