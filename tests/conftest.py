@@ -65,6 +65,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(SEED)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors: many tests wait for a disk, a process or a page."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Print the seed, also in a quiet run."""
     if not hasattr(session.config, "workerinput"):
