@@ -48,9 +48,9 @@ def config(home: Path) -> Config:
     return Config(home=home, project="p")
 
 
-async def killing_world(home: Path, kill: int) -> WorldResources:
+async def killing_world(home: Path, kill: int, storage_url: str = "sqlite") -> WorldResources:
     """The resources of a world. With a positive ``kill`` its process dies after as many appends."""
-    settings = config(home)
+    settings = config(home).replace(storage=storage_url)
     owner = owner_of(settings.project_folder)
     stored = await opened(settings, read_only=False)
     storage = KillingStorage(stored, owner, ProjectLocks(owner))

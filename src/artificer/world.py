@@ -44,6 +44,7 @@ from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance, idle_engine
 from artificer.wiring.families import end_children
+from artificer.wiring.families import end_submitted as _end_submitted
 from artificer.wiring.instructions import prepared
 from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
@@ -391,6 +392,11 @@ async def resume_submitted(
     """
     attendance = Attendance(deps=deps, submits=submits)
     return await _resumed(world._resources, run_id, defined(agent), attendance)
+
+
+async def end_submitted(world: World, run_id: str, reason: str) -> bool:
+    """End a run that workers execute, as far as this needs none; return whether it is over."""
+    return await _end_submitted(world._resources, run_id, reason)
 
 
 def storage_of(world: World) -> OpenStorage:

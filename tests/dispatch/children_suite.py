@@ -1,14 +1,14 @@
-"""The runs of agents that a submitted run calls, with every dispatcher.
+"""The runs of agents that a submitted run calls, with every kind of worker.
 
-Subclass `ChildrenSuite` in a test module, with a fixture ``dispatcher`` that yields a fresh one.
+Subclass `ChildrenSuite` in a test module, with a fixture ``place`` that yields a `Place`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
 
 from artificer import Agent, Policy, Rule, World, tool
 from artificer.core.signals import AnswerCall
@@ -98,11 +98,39 @@ async def sound(world: World) -> None:
     assert (await world.archive.verify()).problems == []
 
 
+class Place(Protocol):
+    """A fresh world, and its workers."""
+
+    world: Any
+
+    def working(self, agent: Agent, slots: int = 1) -> AbstractAsyncContextManager[object]:
+        """A worker of the world."""
+
+    async def cancel(self, run: str, reason: str) -> None:
+        """End a run that workers execute."""
+
+
+class DispatchedPlace:
+    """A world whose worker is served by a dispatcher."""
+
+    def __init__(self, world: World, dispatcher: Dispatcher) -> None:
+        self.world = world
+        self._dispatcher = dispatcher
+
+    def working(self, agent: Agent, slots: int = 1) -> AbstractAsyncContextManager[object]:
+        """A worker of the world."""
+        return working(self.world, self._dispatcher, agent, slots)
+
+    async def cancel(self, run: str, reason: str) -> None:
+        """End a run that workers execute."""
+        await self._dispatcher.cancel(run, reason)
+
+
 class ChildrenSuite:
-    """Subclass it and give it a fixture ``dispatcher``."""
+    """Subclass it and give it a fixture ``place``."""
 
     async def test_a_caller_takes_no_slot_while_its_children_are_executed(
-        self, dispatcher: Dispatcher
+        self, place: Place
     ) -> None:
         """Two at once, with two slots; each is submitted as its caller was, and ends once."""
         inside, both = list[int](), asyncio.Event()
@@ -117,20 +145,18 @@ class ChildrenSuite:
             return "met"
 
         agent = boss(3, answering(meet))
-        async with World.in_memory() as world:
-            async with working(world, dispatcher, agent, slots=2):
-                run = await world.submit("Go.", agent, name=NAME, tenant="acme", lane="l")
-                found = await stands(world, run, "completed")
-            assert results(found) == [("ok", "Child.")] * 3
-            assert len(inside) == 3
-            submitted = {
-                (await world.get(each)).state.run_spec.submission for each in found.children
-            }
-            assert submitted == {found.state.run_spec.submission}
-            await sound(world)
+        world = place.world
+        async with place.working(agent, slots=2):
+            run = await world.submit("Go.", agent, name=NAME, tenant="acme", lane="l")
+            found = await stands(world, run, "completed")
+        assert results(found) == [("ok", "Child.")] * 3
+        assert len(inside) == 3
+        submitted = {(await world.get(each)).state.run_spec.submission for each in found.children}
+        assert submitted == {found.state.run_spec.submission}
+        await sound(world)
 
     async def test_a_question_of_a_child_reaches_people_and_its_answer_the_caller(
-        self, dispatcher: Dispatcher
+        self, place: Place
     ) -> None:
         """Of a child of a child."""
 
@@ -145,19 +171,17 @@ class ChildrenSuite:
             1,
             chat(reply(call("deep", prompt="task")), "Child.", tools=[deep.as_tool("deep", "D.")]),
         )
-        async with World.in_memory() as world:
-            async with working(world, dispatcher, agent):
-                run = await world.submit("Go.", agent, name=NAME)
-                (question,) = (await stands(world, run, "waiting")).questions
-                assert question.run.count(".") == 2
-                await world.send(run, AnswerCall(call=question.digest, approved=True))
-                found = await stands(world, run, "completed")
-            assert results(found) == [("ok", "Child.")]
-            await sound(world)
+        world = place.world
+        async with place.working(agent):
+            run = await world.submit("Go.", agent, name=NAME)
+            (question,) = (await stands(world, run, "waiting")).questions
+            assert question.run.count(".") == 2
+            await world.send(run, AnswerCall(call=question.digest, approved=True))
+            found = await stands(world, run, "completed")
+        assert results(found) == [("ok", "Child.")]
+        await sound(world)
 
-    async def test_a_cancellation_of_the_caller_ends_its_children(
-        self, dispatcher: Dispatcher
-    ) -> None:
+    async def test_a_cancellation_of_the_caller_ends_its_children(self, place: Place) -> None:
         """With what is under way in one, and one whose turn has not come."""
         began, ended = asyncio.Event(), asyncio.Event()
 
@@ -172,16 +196,16 @@ class ChildrenSuite:
             return "never"
 
         agent = boss(2, answering(wait))
-        async with World.in_memory() as world:
-            async with working(world, dispatcher, agent, slots=1):
-                run = await world.submit("Go.", agent, name=NAME)
-                children = await children_of(world, run, 2)
-                async with asyncio.timeout(WITHIN_S):
-                    await began.wait()
-                await dispatcher.cancel(run, "enough")
-                for child in children:
-                    await stands(world, child, "cancelled")
-                async with asyncio.timeout(WITHIN_S):
-                    await ended.wait()
-                await stands(world, run, "cancelled")
-            await sound(world)
+        world = place.world
+        async with place.working(agent, slots=1):
+            run = await world.submit("Go.", agent, name=NAME)
+            children = await children_of(world, run, 2)
+            async with asyncio.timeout(WITHIN_S):
+                await began.wait()
+            await place.cancel(run, "enough")
+            for child in children:
+                await stands(world, child, "cancelled")
+            async with asyncio.timeout(WITHIN_S):
+                await ended.wait()
+            await stands(world, run, "cancelled")
+        await sound(world)

@@ -13,6 +13,7 @@ import pytest_asyncio
 from children_suite import (
     NAME,
     ChildrenSuite,
+    DispatchedPlace,
     answering,
     boss,
     chat,
@@ -26,7 +27,6 @@ from postgres_server import PostgresServer
 
 from artificer import Agent, Config, Limits, RunContext, ScriptedProvider, World, tool
 from artificer.core.record import EventLine
-from artificer.core.signals import FollowUp
 from artificer.dispatch.assigned import AssignedRuns, assigned_runs
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.segments import Segments
@@ -78,16 +78,19 @@ class Handed:
 @pytest.mark.req("dispatched-children")
 class TestChildrenOfLocal(ChildrenSuite):
     @pytest_asyncio.fixture
-    async def dispatcher(self) -> AsyncIterator[LocalDispatcher]:
-        yield LocalDispatcher()
+    async def place(self) -> AsyncIterator[DispatchedPlace]:
+        async with World.in_memory() as world:
+            yield DispatchedPlace(world, LocalDispatcher())
 
 
 @pytest.mark.req("dispatched-children")
 class TestChildrenOfAssigned(ChildrenSuite):
     @pytest_asyncio.fixture
-    async def dispatcher(self) -> AsyncIterator[LocalDispatcher]:
+    async def place(self) -> AsyncIterator[DispatchedPlace]:
         assignments = MemoryAssignments(lambda _: True)
-        yield LocalDispatcher(assigned=AssignedRuns(assignments, LocalOwner()))
+        dispatcher = LocalDispatcher(assigned=AssignedRuns(assignments, LocalOwner()))
+        async with World.in_memory() as world:
+            yield DispatchedPlace(world, dispatcher)
 
 
 @pytest.mark.xdist_group("servers")
@@ -158,22 +161,6 @@ class TestSegmentsOfACaller:
             (child,) = plain.children
             assert (await world.get(child)).state.run_spec.submission is None
             await sound(world)
-
-    async def test_a_worker_that_cannot_read_callers_executes_children_with_them(self) -> None:
-        """One behind a studio: it is given the caller alone, and its sweeper hands out no child."""
-        agent = boss(2, chat("One.", "Two."))
-        async with World.in_memory() as world:
-            run = await world.submit("Go.", agent, name=NAME)
-            end = await Segments(world, {NAME: agent}, nothing).execute(run, "submitted")
-            assert isinstance(end, AwaitsRuns)
-            handed = Handed()
-            sweeper = Sweeper(world, handed)  # type: ignore[arg-type]
-            await sweeper.look_at_all()
-            await world.send(end.runs[0], FollowUp(text="Also this."))
-            await sweeper.look_at_new()
-            assert set(handed.submitted) == {run}
-            assert handed.woken == [(run, "signal")]
-            assert await Segments(world, {NAME: agent}).execute(run, "signal") == RunOver()
 
     async def test_dependencies_are_made_again_from_the_topmost_caller_on(self) -> None:
         seen = list[Any]()
@@ -254,7 +241,7 @@ class TestLost:
             assert isinstance(end, AwaitsRuns)
             await idle_engine(world._resources).cancel(run, "Enough.")
             handed = Handed()
-            await Sweeper(world, handed, children=True).look_at_all()  # type: ignore[arg-type]
+            await Sweeper(world, handed).look_at_all()  # type: ignore[arg-type]
             why = "The run that called it was cancelled."
             assert sorted(handed.cancelled) == [(child, why) for child in sorted(end.runs)]
             for child in end.runs:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from children_suite import ChildrenSuite
+from children_suite import ChildrenSuite, DispatchedPlace
 from temporal_server import TemporalServer
 
 from artificer.dispatch.kinds import DispatcherPlace, world_name
@@ -17,6 +17,7 @@ from artificer.dispatch.temporal.kind import TEMPORAL, TemporalPlace, place_of
 from artificer.errors import ConfigError, OperatorError
 from artificer.ports import DispatchedRun, SharedLimit
 from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
+from artificer.world import World
 
 pytestmark = [pytest.mark.xdist_group("temporal")]
 
@@ -37,8 +38,9 @@ class TestTemporalDispatcher(DispatcherSuite):
 @pytest.mark.req("dispatched-children", "dispatch-temporal")
 class TestChildrenOfTemporal(ChildrenSuite):
     @pytest_asyncio.fixture
-    async def dispatcher(self, server: TemporalServer) -> AsyncIterator[TemporalDispatcher]:
-        yield await opened(server)
+    async def place(self, server: TemporalServer) -> AsyncIterator[DispatchedPlace]:
+        async with World.in_memory() as world:
+            yield DispatchedPlace(world, await opened(server))
 
 
 @pytest.mark.req("dispatch-temporal")

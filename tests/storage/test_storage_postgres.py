@@ -440,7 +440,7 @@ async def test_a_journal_in_postgresql_knows_which_runs_were_imported(
         await world.import_run(await origin.archive.export_run(run))
         assert await journal.unsigned(run) == (await world.storage.journal.runs())[0].head.seq
         dispatcher = LocalDispatcher()
-        await Sweeper(world, dispatcher, children=True).look_at_all()
+        await Sweeper(world, dispatcher).look_at_all()
         assert not dispatcher.counts()
         picture = world.storage.blobs.put(b"x")
         await world.storage.signals.post(run, FollowUp(text=picture).canonical())

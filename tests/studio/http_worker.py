@@ -14,8 +14,9 @@ from pathlib import Path
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
+from artificer.dispatch.over_http import HttpWorker
 from artificer.providers.scripted import ScriptedProvider, call, reply
-from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
+from artificer.storage.remote.serving import LeaseTimes
 from artificer.world import World
 
 
@@ -32,14 +33,8 @@ async def main(url: str, home: str, effects: str) -> None:
 
     agent = Agent(ScriptedProvider([reply(call("launch", target="moon"))]), tools=[launch])
     async with World.open(Config(home=Path(home), storage=url)) as world:
-
-        async def execute(run: str, _: str) -> SegmentSaid:
-            found = await world.resume(run, agent)
-            return SegmentSaid("done" if found.state.status else "parked")
-
-        storage = world.storage
-        server = JobServer(storage, LeaseTimes(lease_s=600, wait_s=1))  # type: ignore[arg-type]
-        task = asyncio.create_task(server.serve(execute, 1))
+        worker = HttpWorker(world, {"here:agent": agent}, LeaseTimes(lease_s=600, wait_s=1))
+        task = asyncio.create_task(worker.run(1, 0))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         await asyncio.gather(task, return_exceptions=True)
 

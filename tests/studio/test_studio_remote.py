@@ -38,6 +38,9 @@ class OneJob(HeldJobs):
     def of(self, run: str) -> HeldJob:
         return self.job
 
+    def reading(self, run: str) -> HeldJob:
+        return self.job
+
     def candidates(self) -> list[HeldJob]:
         return [self.job]
 

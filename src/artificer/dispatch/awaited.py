@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from artificer.core.state import RunPhase, RunState
@@ -47,9 +49,9 @@ async def awaited(storage: Storage, run: str, state: RunState) -> list[AwaitedRu
     return [AwaitedRun(wait, await _child(storage, run, wait.run)) for wait in state.waits]
 
 
-async def some_go_on(storage: Storage, run: str, state: RunState) -> bool:
+async def some_go_on(storage: Storage, run: str, waits: Sequence[CallWait]) -> bool:
     """Whether one of the runs that a run waits for goes on by itself: the last is asked first."""
-    for wait in reversed(state.waits):
+    for wait in reversed(waits):
         child = AwaitedRun(wait, await _child(storage, run, wait.run))
         if child.is_submitted and child.goes_on:
             return True

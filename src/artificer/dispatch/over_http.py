@@ -13,6 +13,9 @@ from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.world import World
 
+MAX_RUNS = 1_000
+"""Runs that a worker names as those that a run waits for; the studio finds the others itself."""
+
 
 class HttpWorker:
     """Executes the jobs that the studio behind a world leases to it.
@@ -27,7 +30,7 @@ class HttpWorker:
                 "This world is not behind a studio.", hint="Name one: --api https://HOST"
             )
         self._server = JobServer(storage, times)
-        self._segments = Segments(world, agents)
+        self._segments = Segments(world, agents, _woken_there)
         self._course = Course()
 
     async def run(self, slots: int, grace_s: float) -> None:
@@ -55,12 +58,16 @@ class HttpWorker:
         return said_of(await self._course.follow(self._segments.attempt, run, cause))
 
 
+async def _woken_there(run: str) -> None:
+    """Leave the caller of a run to the studio, which learns how the run stands."""
+
+
 def said_of(end: SegmentEnd) -> SegmentSaid:
     """Return the end of a segment as the studio is told."""
     match end:
         case RunOver():
             return SegmentSaid("done")
         case AwaitsRuns():
-            return SegmentSaid("children", runs=end.runs)
+            return SegmentSaid("children", runs=end.runs[:MAX_RUNS])
         case Parked():
             return SegmentSaid("parked", seconds=end.seconds)

@@ -123,7 +123,7 @@ class Segments:
             return False
         if await self._storage.signals.read(run, state.letters):
             return False
-        return await some_go_on(self._storage, run, state)
+        return await some_go_on(self._storage, run, state.waits)
 
     async def _standing(
         self, run: str, state: RunState, *, resumed: bool = False

@@ -73,11 +73,7 @@ class _Known(Struct, frozen=True):
 
 
 class Sweeper:
-    """Submits the runs of a world that were submitted to workers, again and again.
-
-    With ``children``, also those that were submitted when a run called their agents: the workers
-    can read the callers' records, which say what their agents are.
-    """
+    """Submits the runs of a world that were submitted to workers, again and again."""
 
     def __init__(
         self,
@@ -85,13 +81,10 @@ class Sweeper:
         dispatcher: Dispatcher,
         times: SweepTimes | None = None,
         assigned: AssignedRuns | None = None,
-        *,
-        children: bool = False,
     ) -> None:
         """``assigned`` are the runs of this process, if it executes runs of a world that assigns
         them. Otherwise it looks at all, and has none to execute that others have lost.
         """
-        self._children = children
         self._world = world
         self._storage = world.storage
         self._dispatcher = dispatcher
@@ -221,7 +214,7 @@ class Sweeper:
     async def _signalled(self, run: str) -> None:
         """Wake a run that got a signal, or the one that it is a part of."""
         try:
-            top, state = await topmost(self._storage, run, submitted=self._children)
+            top, state = await topmost(self._storage, run, submitted=True)
             # Nothing is under way in one that waits: it ends at once, and needs no slot for that.
             waits = state.only_waits or state.phase in IDLE
             kinds = (Cancel, Interrupt) if waits else (Cancel,)
@@ -297,7 +290,7 @@ class Sweeper:
             spec = await first_spec(journal, self._storage.blobs, run)
         except UNREADABLE:
             return None
-        if spec is None or spec.submission is None or (spec.parent and not self._children):
+        if spec is None or spec.submission is None:
             return None
         if not await is_for_workers(journal, run, spec):
             log.info("run %s was imported: a person has to resume it", run)

@@ -41,7 +41,7 @@ class Worker:
         self._options = options or WorkerOptions()
         self._dispatcher = dispatcher
         assigned = assigned_runs(world)
-        self._sweeper = Sweeper(world, dispatcher, self._options.sweep, assigned, children=True)
+        self._sweeper = Sweeper(world, dispatcher, self._options.sweep, assigned)
         self._segments = Segments(world, agents, self._sweeper.wake_caller)
         self._course = Course()
 

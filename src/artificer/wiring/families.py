@@ -19,6 +19,7 @@ from artificer.runtime.family import called
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.signals import has_signal
+from artificer.runtime.snapshot import restore
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.readiness import require, require_secrets
@@ -96,7 +97,31 @@ async def end_children(world: WorldResources, run: str, state: RunState) -> None
 
     A crash may come before their end; so this is done whenever somebody looks after such a run.
     """
-    if state.reason not in ("cancelled", "interrupted") or not _calls_agents(state.run_spec):
+    if state.reason in ("cancelled", "interrupted"):
+        await _end_called(world, run, state.run_spec, caller_ended(state))
+
+
+async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
+    """End a run that workers execute, as far as this needs none; return whether it is over.
+
+    One that has got a signal to end, as it has without a reason, takes that with a worker. Only the
+    runs that it has called end here: they may have all the workers. Raises NotFoundError,
+    TamperedError.
+    """
+    storage = world.storage
+    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+    if why and not await has_signal(storage.signals, run, state, Cancel):
+        return await _end_child(world, run, state, why)
+    why = "The run that called it is to end."
+    await _end_called(world, run, state.run_spec, why, apart=True)
+    return False
+
+
+async def _end_called(
+    world: WorldResources, run: str, spec: RunSpec, why: str, *, apart: bool = False
+) -> None:
+    """End the runs that a run has called: all, or those that are executed ``apart`` from it."""
+    if not _calls_agents(spec):
         return
     storage = world.storage
     lines = (await load(storage.journal, storage.blobs, run)).lines
@@ -105,16 +130,20 @@ async def end_children(world: WorldResources, run: str, state: RunState) -> None
             found = (await load(storage.journal, storage.blobs, child)).state
         except ArtificerError:  # it has not begun, was pruned, or cannot be read
             continue
-        if found.run_spec.parent != run:
-            continue
-        why = caller_ended(state)
-        try:
-            take_over = found.run_spec.submission is None
-            ended = await idle_engine(world).cancel(child, why, take_over=take_over)
-        except (OwnedError, Fenced):  # a worker executes it, and ends it with what is under way
-            await _have_it_end(world, child, found, why)
-            continue
-        await end_children(world, child, ended)
+        if found.run_spec.parent == run and (found.run_spec.submission or not apart):
+            await _end_child(world, child, found, why)
+
+
+async def _end_child(world: WorldResources, run: str, state: RunState, why: str) -> bool:
+    """End a run and those below it; return whether it is over, and not only told to end."""
+    try:
+        take_over = state.run_spec.submission is None
+        ended = await idle_engine(world).cancel(run, why, take_over=take_over)
+    except (OwnedError, Fenced):  # a worker executes it, and ends it with what is under way
+        await _have_it_end(world, run, state, why)
+        return False
+    await end_children(world, run, ended)
+    return True
 
 
 def caller_ended(caller: RunState) -> str:

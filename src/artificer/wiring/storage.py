@@ -29,6 +29,7 @@ from artificer.ports import (
     HasRunIndex,
     Indexed,
     Journal,
+    Permits,
     RunIndex,
     SearchIndex,
     Snapshots,
@@ -126,13 +127,19 @@ class OpenStorage:
         return storage.arrivals if isinstance(storage, HasArrivals) else None
 
     @cached_property
-    def permits(self) -> PermitKeeper:
-        """The permits that this process holds: of the world, where its storage shares limits."""
-        from artificer.runtime.permits import PermitKeeper
+    def shared_permits(self) -> Permits:
+        """The permits of the world, where its storage shares limits; else of this process alone."""
         from artificer.storage.memory.permits import MemoryPermits
 
         storage: object = self.storage
-        return PermitKeeper(storage.permits if isinstance(storage, HasPermits) else MemoryPermits())
+        return storage.permits if isinstance(storage, HasPermits) else MemoryPermits()
+
+    @cached_property
+    def permits(self) -> PermitKeeper:
+        """The permits that this process holds."""
+        from artificer.runtime.permits import PermitKeeper
+
+        return PermitKeeper(self.shared_permits)
 
     async def aclose(self) -> None:
         """Close the storage, and give up the runs and permits that this process has."""

@@ -134,7 +134,7 @@ class RemoteJournal:
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the run's records with ``seq > after``, in order. Raises Fenced."""
         check_name(run)
-        job, found = self._held.of(run), list[Record]()
+        job, found = self._held.reading(run), list[Record]()
         while limit is None or len(found) < limit:
             page = PAGE if limit is None else min(PAGE, limit - len(found))
             query = {**job.token(), "of": run, "after": max(0, after), "limit": page}

@@ -62,7 +62,14 @@ class HeldJobs:
                     del self._runs[run]
 
     def of(self, run: str) -> HeldJob:
-        """Return the job that a run belongs to. Raises Fenced."""
+        """Return the job that a run belongs to: the one at hand, if it does. Raises Fenced.
+
+        A run that another one has called may be a job of this process too. What its caller does to
+        it is done under the caller's lease, which gets no more than that of any other worker.
+        """
+        current = self._current.get()
+        if current is not None and self.is_of(current, run):
+            return current
         with self._lock:
             found = [job for job in self._jobs.values() if self.is_of(job, run)]
         if not found:
@@ -71,6 +78,13 @@ class HeldJobs:
                 hint="It may be read in the studio.",
             )
         return max(found, key=lambda job: len(job.run))
+
+    def reading(self, run: str) -> HeldJob:
+        """Return a job that may read a run: its own, or one below it. Raises Fenced."""
+        current = self._current.get()
+        if current is not None and current.run.startswith(f"{run}."):
+            return current
+        return self.of(run)
 
     def is_of(self, job: HeldJob, run: str) -> bool:
         """Whether a run belongs to a job: it is the job's, or one that this has started."""

@@ -104,6 +104,8 @@ class JobAnswer(Struct, frozen=True):
     worker: str
     expires: int
     error: str
+    tenant: str
+    lane: str
 
 
 class JobPage(Struct, frozen=True):

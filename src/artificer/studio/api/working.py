@@ -30,7 +30,7 @@ async def acquire_run(request: ApiRequest) -> d.AcquiredAnswer:
     row, jobs = held(request), request.context.jobs
     request.context.records.own(row, body.of)
     head = None if body.head is None else _head(body.head)
-    lease, former = await jobs.acquire(row, body.of, head)
+    lease, former = await jobs.leasing.acquire(row, body.of, head)
     return d.AcquiredAnswer(lease.epoch, lease.head, former)
 
 

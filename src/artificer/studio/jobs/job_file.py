@@ -18,7 +18,8 @@ _TABLES = (
     failures INTEGER NOT NULL, attempts INTEGER NOT NULL, holder TEXT NOT NULL,
     worker TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, fence INTEGER NOT NULL,
     seconds INTEGER NOT NULL, expires INTEGER NOT NULL, ended TEXT NOT NULL,
-    error TEXT NOT NULL) STRICT""",
+    error TEXT NOT NULL, tenant TEXT NOT NULL DEFAULT '', lane TEXT NOT NULL DEFAULT '',
+    awaits INTEGER NOT NULL DEFAULT 0, ends INTEGER NOT NULL DEFAULT 0) STRICT""",
     "CREATE INDEX IF NOT EXISTS jobs_next ON jobs (state, priority, submitted)",
     """CREATE TABLE IF NOT EXISTS grants (
     run TEXT PRIMARY KEY, job TEXT NOT NULL, attempt INTEGER NOT NULL,
@@ -26,7 +27,11 @@ _TABLES = (
     """CREATE TABLE IF NOT EXISTS blobs (
     job TEXT NOT NULL, digest TEXT NOT NULL, is_own INTEGER NOT NULL,
     PRIMARY KEY (job, digest)) STRICT, WITHOUT ROWID""",
+    "CREATE TABLE IF NOT EXISTS tenants (tenant TEXT PRIMARY KEY, turn INTEGER NOT NULL) STRICT",
 )
+
+_LATER = ("tenant TEXT", "lane TEXT", "awaits INTEGER", "ends INTEGER")
+"""Columns of jobs that a file may lack which an earlier release has made."""
 
 
 class JobFile:
@@ -83,4 +88,10 @@ def _opened(path: Path | None) -> sqlite3.Connection:
     db.execute("PRAGMA synchronous = NORMAL")
     for table in _TABLES:
         db.execute(table)
+    there = {row[1] for row in db.execute("PRAGMA table_info(jobs)")}
+    for column in _LATER:
+        name, kind = column.split()
+        if name not in there:
+            empty = "''" if kind == "TEXT" else "0"
+            db.execute(f"ALTER TABLE jobs ADD COLUMN {column} NOT NULL DEFAULT {empty}")
     return db

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from artificer.errors import Fenced, NotFoundError, OperatorError
 from artificer.ownership.job_leases import PREFIX
+from artificer.ports import DispatchedRun
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.rows import COLUMNS, JobPlace, JobRow
+from artificer.studio.jobs.turns import forget_tenants, next_job, served
 
 MAX_JOBS = 100_000
 """Limit on the jobs that are not over."""
@@ -33,7 +35,9 @@ class JobQueue:
     def __init__(self, file: JobFile, now: Callable[[], int]) -> None:
         self._file, self._now = file, now
 
-    def submit(self, run: str, priority: int = 3, attempts: int = 5) -> JobRow:
+    def submit(
+        self, run: str, priority: int = 3, attempts: int = 5, tenant: str = "", lane: str = ""
+    ) -> JobRow:
         """Queue a run. One that waits or is leased stays as it is. Raises OperatorError."""
         with self._file.changing() as db:
             found = self._find(db, run)
@@ -43,69 +47,69 @@ class JobQueue:
             if found is None and count >= MAX_JOBS:
                 raise OperatorError(f"{MAX_JOBS} jobs wait already.", hint="Start more workers.")
             now, attempt = self._now(), found.attempt if found else 0
-            row = JobRow(run, "queued", priority, now, attempts, attempt)
+            row = JobRow(run, "queued", priority, now, attempts, attempt, tenant=tenant, lane=lane)
             self._put(db, row)
             return row
 
-    def add(self, run: str, priority: int) -> bool:
+    def add(self, wanted: DispatchedRun, attempts: int = 5) -> bool:
         """Queue a run that is no job yet; return whether it was none. Raises OperatorError."""
         with self._file.changing() as db:
-            if self._find(db, run) is not None:
+            if self._find(db, wanted.run) is not None:
                 return False
-        self.submit(run, priority)
+        self.submit(wanted.run, wanted.priority, attempts, wanted.tenant, wanted.lane)
         return True
 
-    def wake(self, run: str) -> bool:
-        """Queue a job that is parked or over again; return whether a worker will drive the run."""
-        if self._file.is_new:
-            return False
-        with self._file.changing() as db:
-            db.execute(
-                "UPDATE jobs SET state = 'queued', due = 0 "
-                "WHERE run = ? AND state IN ('parked', 'done', 'queued')",
-                (run,),
-            )
-            found = self._find(db, run)
-            return found is not None and found.state != "dead"
-
-    def forget(self, run: str) -> None:
-        """Take a job off the queue: something else drives its run."""
-        if not self._file.is_new:
-            with self._file.changing() as db:
-                db.execute("DELETE FROM jobs WHERE run = ? AND state <> 'leased'", (run,))
-
-    def lease(self, holder: str, worker: str, request: str, seconds: int) -> JobRow | None:
-        """Lease the next job, if there is one; the same one for a request that was sent twice."""
+    def next(self, closed: Collection[str] = ()) -> JobRow | None:
+        """Return the job whose turn it is, if there is one; none of a ``closed`` lane."""
         if self._file.is_new:
             return None
         with self._file.changing() as db:
             now = self._now()
             self._lapse(db, now)
-            again = db.execute(
-                f"SELECT {COLUMNS} FROM jobs WHERE state = 'leased' AND request = ? "
-                "AND request <> '' AND holder = ?",
-                (request, holder),
-            ).fetchone()
-            if again is not None:
-                return JobRow(*again)
-            found = db.execute(
-                f"SELECT {COLUMNS} FROM jobs WHERE (state = 'queued' AND due <= ?) "
-                "OR (state = 'parked' AND due > 0 AND due <= ?) "
-                "ORDER BY priority, submitted LIMIT 1",
-                (now, now),
-            ).fetchone()
-            if found is None:
+            return next_job(db, now, closed)
+
+    def leased_for(self, holder: str, request: str) -> JobRow | None:
+        """Return the job that was leased for a request, if that is sent again."""
+        if self._file.is_new:
+            return None
+        with self._file.changing() as db:
+            self._lapse(db, self._now())
+            return _leased_for(db, holder, request)
+
+    def lease(
+        self,
+        holder: str,
+        worker: str,
+        request: str,
+        seconds: int,
+        wanted: JobRow | None = None,
+        owner: str = "",
+    ) -> JobRow | None:
+        """Lease a job as it stands, or the next one; the same one for a request sent twice.
+
+        None where there is none, or something has happened to the one that is wanted.
+        """
+        if self._file.is_new:
+            return None
+        with self._file.changing() as db:
+            now = self._now()
+            self._lapse(db, now)
+            if (again := _leased_for(db, holder, request)) is not None:
+                return again
+            found = wanted or next_job(db, now)
+            if found is None or self._find(db, found.run) != found:
                 return None
-            run, attempt = found[0], JobRow(*found).attempt + 1
             db.execute(
                 "UPDATE jobs SET state = 'leased', attempt = ?, holder = ?, worker = ?, owner = ?,"
-                " request = ?, fence = 0, seconds = ?, expires = ?, ended = '' WHERE run = ?",
+                " request = ?, fence = 0, seconds = ?, expires = ?, ended = '', awaits = 0"
+                " WHERE run = ?",
                 (
-                    *(attempt, holder, worker, PREFIX + secrets.token_hex(8), request, seconds),
-                    *(now + seconds * 1000, run),
+                    *(found.attempt + 1, holder, worker, owner or new_owner(), request, seconds),
+                    *(now + seconds * 1000, found.run),
                 ),
             )
-            return self._find(db, run)
+            served(db, found.tenant)
+            return self._find(db, found.run)
 
     def begin(self, row: JobRow, epoch: int) -> None:
         """Write down the epoch with which a lease begins. Raises Fenced where it has ended."""
@@ -137,7 +141,14 @@ class JobQueue:
             return expires
 
     def end(
-        self, row: JobRow, state: str, ended: str, *, due_ms: int = 0, failed: str | None = None
+        self,
+        row: JobRow,
+        state: str,
+        ended: str,
+        *,
+        due_ms: int = 0,
+        failed: str | None = None,
+        awaits: bool = False,
     ) -> JobRow:
         """End a lease: the job is ``state`` from now on. Raises Fenced.
 
@@ -152,10 +163,11 @@ class JobQueue:
                     state, due_ms = "dead", 0
             changed = db.execute(
                 "UPDATE jobs SET state = ?, due = ?, failures = ?, ended = ?, error = ?, "
-                "expires = 0 WHERE run = ? AND state = 'leased' AND attempt = ?",
+                "awaits = ?, ends = iif(? = 'queued', ends, 0), expires = 0 "
+                "WHERE run = ? AND state = 'leased' AND attempt = ?",
                 (
                     *(state, self._now() + due_ms if due_ms else 0, failures, ended),
-                    *(failed or "", row.run, row.attempt),
+                    *(failed or "", awaits and state == "parked", state, row.run, row.attempt),
                 ),
             )
             if not changed.rowcount:
@@ -213,6 +225,7 @@ class JobQueue:
         for (run,) in db.execute(f"SELECT run {query}", (KEPT,)).fetchall():
             for table, column in (("jobs", "run"), ("grants", "job"), ("blobs", "job")):
                 db.execute(f"DELETE FROM {table} WHERE {column} = ?", (run,))
+        forget_tenants(db)
 
     def _find(self, db: sqlite3.Connection, run: str) -> JobRow | None:
         query = f"SELECT {COLUMNS} FROM jobs WHERE run = ?"
@@ -230,6 +243,17 @@ class JobQueue:
         with self._file.changing() as db:
             query = f"SELECT {COLUMNS} FROM jobs WHERE {condition}"
             return [JobRow(*row) for row in db.execute(query, values)]
+
+
+def _leased_for(db: sqlite3.Connection, holder: str, request: str) -> JobRow | None:
+    query = f"SELECT {COLUMNS} FROM jobs WHERE state = 'leased' AND request = ? AND holder = ?"
+    found = db.execute(query, (request, holder)).fetchone()
+    return JobRow(*found) if found and request else None
+
+
+def new_owner() -> str:
+    """Return a name for a lease, as the journal will have it."""
+    return PREFIX + secrets.token_hex(8)
 
 
 def unknown(run: str) -> NotFoundError:

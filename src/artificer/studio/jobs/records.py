@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -34,6 +34,9 @@ MAX_REPLIES = 10_000
 MAX_LEASES = 1_000
 """Leases whose blobs are remembered; those of others are read again."""
 
+READ_ONLY = -1
+"""In place of an attempt: the blobs of a caller, for the jobs below it."""
+
 
 class JobRecords:
     """The storage of a world, as the workers of jobs see it."""
@@ -46,9 +49,17 @@ class JobRecords:
         self._reading = asyncio.Lock()
 
     async def read(self, row: JobRow, run: str, after: int, limit: int) -> list[Record]:
-        """Return records of a run. Raises ForbiddenError."""
-        self.own(row, run)
-        return await self._storage.journal.read(run, after, limit)
+        """Return records of a run, or of one whose call has led to it. Raises ForbiddenError.
+
+        Runs below may have been written by others: their blobs are the job's from then on.
+        """
+        is_own = self._jobs.reach.has_run(row.run, run)
+        if not is_own and run not in await self._jobs.families.callers(row.run):
+            self.own(row, run)
+        found = await self._storage.journal.read(run, after, limit)
+        if is_own and run != row.run:
+            (await self.blobs(row)).allow(d for one in found for d in references(one.body))
+        return found
 
     async def append(
         self,
@@ -92,18 +103,20 @@ class JobRecords:
 
     async def blobs(self, row: JobRow) -> JobBlobs:
         """Return the blobs of a lease."""
-        key = row.run, row.attempt
         async with self._reading:
-            found = self._blobs.get(key)
-            if found is None:
-                found = JobBlobs(row.run, self._storage.blobs, self._jobs.grants)
-                runs = {run for run, _, _ in self._jobs.grants.grants(row.run)} | {row.run}
-                await found.read_runs(self._storage.journal, runs)
-                self._blobs[key] = found
-            self._blobs.move_to_end(key)
-            while len(self._blobs) > MAX_LEASES:
-                self._blobs.popitem(last=False)
-            return found
+            runs = {run for run, _, _ in self._jobs.grants.grants(row.run)}
+            return await self._blobs_of(row.run, row.attempt, runs)
+
+    async def _blobs_of(self, job: str, attempt: int, runs: Collection[str] = ()) -> JobBlobs:
+        found = self._blobs.get((job, attempt))
+        if found is None:
+            found = JobBlobs(job, self._storage.blobs, self._jobs.grants)
+            await found.read_runs(self._storage.journal, {job, *runs})
+            self._blobs[job, attempt] = found
+        self._blobs.move_to_end((job, attempt))
+        while len(self._blobs) > MAX_LEASES:
+            self._blobs.popitem(last=False)
+        return found
 
     async def put_blob(self, row: JobRow, data: bytes) -> str:
         """Store bytes, which are the job's from now on."""
@@ -118,8 +131,22 @@ class JobRecords:
         if not await asyncio.to_thread(blobs.has, digest):
             await self._read_signals(row, blobs)
             if not await asyncio.to_thread(blobs.has, digest):
-                raise NotFoundError(f"There is no blob {digest} of this job.")
+                await self._have_callers(row, digest)
         return await asyncio.to_thread(self._storage.blobs.get, digest)
+
+    async def _have_callers(self, row: JobRow, digest: str) -> None:
+        """Raise NotFoundError unless a run whose call has led to the job's has a blob.
+
+        It may be read, but no record of the job may refer to it.
+        """
+        for caller in await self._jobs.families.callers(row.run):
+            async with self._reading:
+                blobs = await self._blobs_of(caller, READ_ONLY)
+            if not await asyncio.to_thread(blobs.has, digest):
+                await blobs.read_runs(self._storage.journal, [caller])
+            if await asyncio.to_thread(blobs.has, digest):
+                return
+        raise NotFoundError(f"There is no blob {digest} of this job.")
 
     async def _read_signals(self, row: JobRow, blobs: JobBlobs) -> None:
         """Learn what people have attached to messages since."""

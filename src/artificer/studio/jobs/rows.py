@@ -20,7 +20,9 @@ class JobRow(Struct, frozen=True):
     ``attempt`` counts its leases, ``failures`` those that ended badly since it last went well, and
     with ``attempts`` of them it is a dead letter. ``owner`` names the last lease in the journal,
     ``fence`` is the epoch that it began with, ``holder`` who has it, and ``ended`` the digest of
-    what ended it.
+    what ended it. ``tenant`` and ``lane`` are those of the run's submission. ``awaits`` is set for
+    a parked job whose run goes on when none of the runs that it has called does by itself any more,
+    ``ends`` for one whose run is to be cancelled.
     """
 
     run: str
@@ -40,6 +42,10 @@ class JobRow(Struct, frozen=True):
     expires: int = 0
     ended: str = ""
     error: str = ""
+    tenant: str = ""
+    lane: str = ""
+    awaits: int = 0
+    ends: int = 0
 
 
 class JobPlace(Struct, frozen=True):

@@ -10,31 +10,42 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from artificer.dispatch.sweeper import Sweeper
-from artificer.ports import DispatchedRun, ExecuteSegment
+from artificer.ports import DispatchedRun, Dispatcher, ExecuteSegment
+from artificer.studio.jobs.idle import IdleJobs
 from artificer.studio.jobs.queue import JobQueue
-from artificer.world import World
+from artificer.world import World, end_submitted
 
 
 class QueueDispatcher:
     """A `Dispatcher` that puts runs into the queue of jobs; workers serve it over HTTP."""
 
-    def __init__(self, queue: JobQueue, changed: Callable[[], None]) -> None:
-        self._queue = queue
+    def __init__(
+        self, world: World, queue: JobQueue, idle: IdleJobs, changed: Callable[[], None]
+    ) -> None:
+        self._world = world
+        self._queue, self._idle = queue, idle
         self._changed = changed
 
     async def submit(self, wanted: DispatchedRun) -> None:
         """Queue a run that is no job yet. Raises OperatorError."""
-        if self._queue.add(wanted.run, wanted.priority):
+        if self._queue.add(wanted):
             self._changed()
 
     async def wake(self, run: str, cause: str) -> None:
         """Queue a parked job again."""
-        self._queue.wake(run)
+        self._idle.wake(run)
         self._changed()
 
     async def cancel(self, run: str, reason: str) -> None:
-        """Queue a job that has got a signal to end."""
-        await self.wake(run, reason)
+        """End a run without a worker, or queue it: then a worker takes the signal to end.
+
+        The runs that it has called end at once, because they may have all the workers.
+        """
+        if await end_submitted(self._world, run, reason):
+            self._idle.finish(run)
+        else:
+            self._idle.cancel(run)
+        self._changed()
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Do nothing: the workers come by themselves."""
@@ -46,10 +57,8 @@ class QueueDispatcher:
 class Sweeping:
     """Sweeps a world from the first lease on, until it is closed."""
 
-    def __init__(self, world: World, queue: JobQueue, changed: Callable[[], None]) -> None:
-        self._begin: Callable[[], Awaitable[None]] = Sweeper(
-            world, QueueDispatcher(queue, changed)
-        ).run
+    def __init__(self, world: World, dispatcher: Dispatcher) -> None:
+        self._begin: Callable[[], Awaitable[None]] = Sweeper(world, dispatcher).run
         self._task: asyncio.Future[None] | None = None
 
     def begin(self) -> None:

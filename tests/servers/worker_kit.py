@@ -93,7 +93,11 @@ class ServedJobs:
 
     def run(self, work: Any) -> Any:
         """Run a coroutine in the server's loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+        return self.ask(work).result(60)
+
+    def ask(self, work: Any) -> Future[Any]:
+        """Begin a coroutine in the server's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _forget(self) -> None:
         if self._app is not None:
@@ -106,3 +110,21 @@ class ServedJobs:
         self._server.should_exit = True
         self._thread.join()
         self._loop.close()
+
+
+class Elsewhere:
+    """Something that lives in the loop of a served studio, and is asked from another one."""
+
+    def __init__(self, served: ServedJobs, target: object) -> None:
+        self._served, self._target = served, target
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._target, name)
+        if not callable(found):
+            return Elsewhere(self._served, found)
+
+        async def ask(*positional: Any, **named: Any) -> Any:
+            asked = self._served.ask(found(*positional, **named))
+            return await asyncio.wrap_future(asked)
+
+        return ask
