@@ -35,6 +35,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,7 +48,10 @@ LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "star
 """Other slow imports that do not load OpenTelemetry, which would turn telemetry on."""
 
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
-"""Beginnings of the variables that an interpreter reads when it starts. PYTHONPATH is read here."""
+"""Beginnings of the variables that an interpreter reads when it starts."""
+
+READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS"}
+"""Those that a fork reads, too. A warning of an import has passed by then."""
 
 LENGTH = struct.Struct("!Q")
 
@@ -125,7 +129,7 @@ def _can_fork(argv: list[str], environment: dict[str, str], options: dict[str, A
     return (
         ours
         and not special
-        and not any(name.startswith(STARTUP) for name in changed.keys() - {"PYTHONPATH"})
+        and not any(name.startswith(STARTUP) for name in changed.keys() - READ_HERE)
     )
 
 
@@ -147,7 +151,7 @@ class _Server:
         body = json.dumps(request).encode()
         socket.send_fds(self._socket, [LENGTH.pack(len(body))], streams)
         self._socket.sendall(body)
-        return LENGTH.unpack(_exactly(self._socket, LENGTH.size))[0]
+        return LENGTH.unpack(exactly(self._socket, LENGTH.size))[0]
 
     def close(self) -> None:
         self._socket.close()
@@ -163,7 +167,7 @@ def _server() -> _Server:
     return _servers[os.getpid()]
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
+def exactly(connection: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size and (more := connection.recv(size - len(found))):
         found += more
@@ -175,8 +179,8 @@ def _requests(connection: socket.socket) -> Iterator[tuple[dict[str, Any], list[
         head, streams, _, _ = socket.recv_fds(connection, LENGTH.size, 3)
         if not head:
             return
-        head += _exactly(connection, LENGTH.size - len(head))
-        yield json.loads(_exactly(connection, LENGTH.unpack(head)[0])), streams
+        head += exactly(connection, LENGTH.size - len(head))
+        yield json.loads(exactly(connection, LENGTH.unpack(head)[0])), streams
 
 
 def _fork() -> int:
@@ -240,6 +244,9 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
 
 def _interpret(argv: list[str]) -> None:
     """Do as an interpreter with these arguments does."""
+    if filters := os.environ.get("PYTHONWARNINGS"):
+        sys.warnoptions[:] = filters.split(",")
+        warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]
     if more := os.environ.get("PYTHONPATH"):
         sys.path[1:1] = more.split(os.pathsep)
         with contextlib.suppress(ImportError):

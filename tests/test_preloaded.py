@@ -61,6 +61,14 @@ def test_what_changes_an_interpreter_starts_one() -> None:
     assert done.stdout == "1 False\n"
 
 
+def test_its_warnings_are_those_of_its_environment() -> None:
+    code = "import sys, warnings; print('artificer.world' in sys.modules); warnings.warn('Oh')"
+    env = {"PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"}
+    done = preloaded.run(["-c", code], env=env, capture_output=True, text=True)
+    assert done.stdout.strip() == str(preloaded.CLONE is not None)
+    assert done.returncode == 1 and done.stderr.endswith("UserWarning: Oh\n")
+
+
 async def test_asyncio_sees_its_end() -> None:
     process = await preloaded.start("-c", "import time; time.sleep(600)")
     process.send_signal(signal.SIGTERM)

@@ -23,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+import forked_commands
 from blocks import ROOT, Block, blocks
 from strict_server import Calls, Says, StrictServer, Turn
 
@@ -101,6 +102,7 @@ def _stub(programs: tuple[str, ...]) -> None:
     for name in programs:
         (folder / name).write_text("#!/bin/sh\n", encoding="utf-8")
         (folder / name).chmod(0o755)
+    forked_commands.install(folder)
     python = Path(sys.executable).parent
     os.environ["PATH"] = f"{folder}:{python}:{os.environ['PATH']}"
 
