@@ -101,7 +101,7 @@ $(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
 	@$(PIP) install --require-hashes --no-deps --no-compile -r requirements/dev.lock
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PIP) install --no-deps --editable .
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # on all processors
 	@touch $@
 
