@@ -10,6 +10,18 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+class ShieldedFuture(asyncio.Future[T]):
+    """The future of work that comes to its end anyhow: cancelling a task that waits does not
+    cancel it, as with `asyncio.shield`, without the objects that this makes for each wait.
+    """
+
+    __slots__ = ()
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Refuse. The task is cancelled when the work has ended."""
+        return False
+
+
 async def in_thread(work: Callable[[], T]) -> T:
     """Do short, bounded work in a thread. A cancellation takes effect when the work has ended."""
     return await shielded(asyncio.to_thread(work))
@@ -21,7 +33,7 @@ async def finished(work: Awaitable[T]) -> T:
     if future.done():
         return future.result()
     try:
-        return await asyncio.shield(future)
+        return await (future if isinstance(future, ShieldedFuture) else asyncio.shield(future))
     except asyncio.CancelledError:
         while not future.done():
             with suppress(asyncio.CancelledError):

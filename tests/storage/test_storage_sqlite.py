@@ -18,6 +18,7 @@ from artificer.errors import (
     TamperedError,
 )
 from artificer.ports import Head
+from artificer.shielded import finished
 from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
@@ -250,12 +251,9 @@ class TestGroupCommit:
 
     async def test_a_cancelled_one_takes_no_neighbour_along(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:
-            lease = await journal.acquire("one")
             with sqlite3.connect(path, isolation_level=None) as other:
                 other.execute("BEGIN IMMEDIATE")
-                first = asyncio.ensure_future(
-                    journal.append("one", lease.epoch, Head(), records_after(Head(), "one", 1))
-                )
+                first = asyncio.ensure_future(journal.acquire("one"))
                 neighbours = [asyncio.ensure_future(journal.acquire(run)) for run in "abc"]
                 await asyncio.sleep(0.02)
                 first.cancel()
@@ -265,6 +263,26 @@ class TestGroupCommit:
             leases = await asyncio.wait_for(asyncio.gather(*neighbours), 10)
             assert [lease.epoch for lease in leases] == [1, 1, 1]
             assert first.cancelled()
+
+    async def test_a_cancelled_append_comes_to_its_end(self, path: Path) -> None:
+        """Its task is cancelled once it is known what was recorded."""
+        async with SqliteJournal(path, "process") as journal:
+            lease = await journal.acquire("one")
+            records = records_after(Head(), "one", 1)
+            with sqlite3.connect(path, isolation_level=None) as other:
+                other.execute("BEGIN IMMEDIATE")
+                task = asyncio.ensure_future(
+                    finished(journal.append("one", lease.epoch, Head(), records))
+                )
+                await asyncio.sleep(0)
+                task.cancel()
+                await asyncio.sleep(0)
+                assert not task.done()
+                other.execute("ROLLBACK")
+            other.close()
+            await asyncio.wait_for(asyncio.wait([task]), 10)
+            assert task.cancelled()
+            assert await journal.read("one") == records
 
     async def test_a_damaged_run_stops_no_other(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:

@@ -182,6 +182,8 @@ class SqliteJournal:
     ) -> Awaitable[Head]:
         """Append all records or none, durably, and return the new head. See `Journal.append`.
 
+        Cancelling a task that waits for it takes effect when the append has ended.
+
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
             BudgetError: a limit does not hold a reservation; nothing has changed.
@@ -199,7 +201,9 @@ class SqliteJournal:
             return new_head
 
         at_once = len(self._ages) == 1  # no other run is driven here
-        return self._opened(self._writer).perform(work, self._ages.get(run, 0), at_once=at_once)
+        return self._opened(self._writer).perform(
+            work, self._ages.get(run, 0), at_once=at_once, shielded=True
+        )
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the first ``limit`` records with ``seq > after``; empty for an unknown run.

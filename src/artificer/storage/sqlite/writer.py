@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
+from artificer.shielded import ShieldedFuture
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
@@ -40,12 +41,18 @@ class Writer:
         db.execute("PRAGMA busy_timeout = 0")  # the loop must not sleep in SQLite
 
     def perform(
-        self, work: Callable[[Transaction], T], age: int = 0, *, at_once: bool = False
+        self,
+        work: Callable[[Transaction], T],
+        age: int = 0,
+        *,
+        at_once: bool = False,
+        shielded: bool = False,
     ) -> asyncio.Future[T]:
         """Perform the work in a transaction; its result is there once that is durable.
 
         ``age`` is lower for what belongs to an older run: that goes first where much waits. Work
-        that nothing else could join is committed ``at_once``.
+        that nothing else could join is committed ``at_once``. With ``shielded`` the future cannot
+        be cancelled: see `ShieldedFuture`.
 
         When the waiting task is cancelled the work may be done all the same: the run's head then
         tells. An ArtificerError that the work raises before it writes anything is its own alone.
@@ -54,7 +61,9 @@ class Writer:
             AuthorError: the journal is closed.
             OperatorError: the file could not be written; the journal is as it was.
         """
-        future: asyncio.Future[T] = self._loop.create_future()
+        future: asyncio.Future[T] = (
+            ShieldedFuture(loop=self._loop) if shielded else self._loop.create_future()
+        )
         if self._closed:
             future.set_exception(AuthorError(f"The journal {self._path} is closed."))
             return future
@@ -116,7 +125,12 @@ class NoWriter(Writer):
         self._path = path
 
     def perform(
-        self, work: Callable[[Transaction], T], age: int = 0, *, at_once: bool = False
+        self,
+        work: Callable[[Transaction], T],
+        age: int = 0,
+        *,
+        at_once: bool = False,
+        shielded: bool = False,
     ) -> asyncio.Future[T]:
         """Refuse. Raises OperatorError."""
         raise only_read(self._path)
