@@ -45,7 +45,8 @@ async def test_what_a_killed_worker_leaves_is_brought_to_its_end(how: str, tmp_p
             below = [child.run for child in await world.archive.children("r")]
             states = [(await world.get(child)).status for child in below]
             await sound(world)
-        paid = (folder / "ledger").read_text(encoding="utf-8").split()
+        ledger = folder / "ledger"  # absent when it was killed before both payments: ambiguous
+        paid = ledger.read_text(encoding="utf-8").split() if ledger.exists() else []
         if how == "cancelled":
             assert (run.status, states) == ("cancelled", ["cancelled"] * 2)
             continue
