@@ -1,6 +1,6 @@
 """Workers of one world in PostgreSQL: an append, many small runs, waiting, fairness, and costs.
 
-    python bench/cluster.py [--runs 300] [--flood 500] [--only appends,throughput,waits]
+    python bench/cluster.py [--runs 300] [--flood 500] [--only throughput,waits] [--temporal 0]
 
 A small run has two replies of a scripted model and one call, submitted by this process and executed
 by real `artificer worker` processes with 8 slots each. The PostgreSQL server syncs every commit.
@@ -8,7 +8,9 @@ All is on this machine: what three workers do more than one is bounded by its co
 
 Runs are submitted while the workers are stopped, so that only executing them is timed: from the
 first that is begun until all are over. The bare database gets the rows of as many such runs, in as
-many transactions, over 8 connections. The bare dispatchers hand out runs that do nothing.
+many transactions, over 8 connections. The bare dispatchers hand out runs that do nothing. The runs
+are executed by workers that agree in PostgreSQL, and again by workers that a Temporal server hands
+them; ``--temporal 0`` leaves that out.
 """
 
 from __future__ import annotations
@@ -19,17 +21,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import cluster_appends
-from artificer.dispatch.kinds import KINDS, DispatcherPlace
-from artificer.dispatch.lanes import Lanes
-from artificer.ports import DispatchedRun, RunOver, SegmentEnd
+import cluster_temporal
 from cluster_bare import sample, written_bare
 from cluster_kit import (
     AT_ONCE,
-    SLOTS,
-    BenchWorkers,
     PostgresServer,
     connected,
     durable_server,
@@ -40,86 +38,10 @@ from cluster_kit import (
     submitted,
     working,
 )
+from cluster_runs import FEW, executed, handed_out, wait_rows, waited, waits
 from measure import Row, main
 
-PAUSE_S = 0.05
-"""Seconds between two runs of which the wait is measured."""
-
-FEW = 20
-"""Runs of the tenant that is not the one which floods."""
-
-
-class Executed(NamedTuple):
-    """How many runs were executed in a second, and how often each was begun."""
-
-    rate: float
-    attempts: float
-
-
-def executed(server: PostgresServer, runs: int, workers: int) -> Executed:
-    """Let workers execute so many runs that are there."""
-    url = new_world(server)
-    with working(url, workers) as group:
-        group.send(signal.SIGSTOP)
-        asyncio.run(submit_all(url, [f"Add 1 and 2, number {n}." for n in range(runs)]))
-        group.send(signal.SIGCONT)
-        group.until_over(runs)
-        done = group.done.values()
-        seconds = max(each.over for each in done) - min(each.began for each in done)
-        return Executed(runs / seconds, group.attempts / runs)
-
-
-async def handed_out(url: str, runs: int) -> float:
-    """How many runs that do nothing a dispatcher hands out in a second."""
-    kind = KINDS.get(url.partition(":")[0])
-    assert kind is not None
-    dispatcher = await kind.open(DispatcherPlace(url, "bench", Lanes()))
-    over, left = asyncio.Event(), set(range(runs))
-
-    async def execute(run: str, _: str) -> SegmentEnd:
-        left.discard(int(run))
-        if not left:
-            over.set()
-        return RunOver()
-
-    serving = asyncio.create_task(dispatcher.serve(execute, SLOTS))
-    await asyncio.sleep(0)
-    start = time.perf_counter()
-    for first in range(0, runs, AT_ONCE):
-        batch = range(first, min(runs, first + AT_ONCE))
-        await asyncio.gather(*(dispatcher.submit(DispatchedRun(str(n))) for n in batch))
-    await over.wait()
-    seconds = time.perf_counter() - start
-    serving.cancel()
-    await asyncio.gather(serving, return_exceptions=True)
-    await dispatcher.aclose()
-    return runs / seconds
-
-
-async def waits(
-    url: str, group: BenchWorkers, runs: int, pause_s: float, tenant: str, before: int = 0
-) -> list[float]:
-    """Seconds from submitting each run to the moment when a worker begins to execute it.
-
-    ``before`` runs more are to be over in the end.
-    """
-    at: dict[str, float] = {}
-    with TemporaryDirectory() as folder:
-        async with opened(url, Path(folder)) as world:
-            for n in range(runs):
-                now = time.time()
-                at[await submitted(world, f"Add 1 and 2, number {n} of {tenant}.", tenant)] = now
-                await asyncio.sleep(pause_s)
-    await asyncio.to_thread(group.until_over, runs + before)
-    return [group.done[run].began - now for run, now in at.items()]
-
-
-def waited(server: PostgresServer, runs: int, workers: int) -> list[float]:
-    """Seconds that single runs wait, while workers have nothing else to do."""
-    url = new_world(server)
-    with working(url, workers) as group:
-        asyncio.run(waits(url, group, FEW, PAUSE_S, "warm"))
-        return asyncio.run(waits(url, group, runs, PAUSE_S, "acme", FEW))
+WORKERS = (1, 3)
 
 
 def beside_a_flood(server: PostgresServer, flood: int) -> list[float]:
@@ -207,7 +129,8 @@ def _costs(db: Any) -> dict[str, float]:
 
 
 def throughput(server: PostgresServer, runs: int, temporal: int) -> Iterator[Row]:
-    one, three = (executed(server, runs, workers) for workers in (1, 3))
+    found = {workers: executed(server, runs, workers) for workers in WORKERS}
+    one, three = found.values()
     rate = "runs/s"
     yield Row(f"{runs:,} small runs, three workers / one", rate, three.rate, one.rate)
     yield Row("how often three workers begin a run / one", "times", three.attempts, one.attempts)
@@ -216,19 +139,15 @@ def throughput(server: PostgresServer, runs: int, temporal: int) -> Iterator[Row
     local = asyncio.run(handed_out("local", runs))
     yield Row("three workers / the dispatcher in the process, empty", rate, three.rate, local)
     if temporal:
-        from temporal_server import TemporalServer
-
-        with TemporalServer.running() as other:
-            empty = asyncio.run(handed_out(f"temporal://{other.address}/default", runs))
-        yield Row("three workers / Temporal's server, empty", rate, three.rate, empty)
+        yield from cluster_temporal.throughput(server, runs, found)
 
 
-def waiting(server: PostgresServer, runs: int) -> Iterator[Row]:
-    for workers in (1, 3):
+def waiting(server: PostgresServer, runs: int, temporal: int) -> Iterator[Row]:
+    for workers in WORKERS:
         found = waited(server, runs, workers)
-        for percent in (50, 99):
-            what = f"from submit to start, {workers} idle: p{percent}"
-            yield Row(what, "ms wall", percentile(found, percent) * 1000)
+        yield from wait_rows(f"from submit to start, {workers} idle", found)
+    if temporal:
+        yield from cluster_temporal.waiting(server, runs, WORKERS)
 
 
 def fairness(server: PostgresServer, flood: int) -> Iterator[Row]:
@@ -247,7 +166,7 @@ def rows(
     parts: dict[str, Callable[[PostgresServer], Iterator[Row]]] = {
         "appends": lambda server: cluster_appends.rows(server, appends),
         "throughput": lambda server: throughput(server, runs, temporal),
-        "waits": lambda server: waiting(server, min(runs, 100)),
+        "waits": lambda server: waiting(server, min(runs, 100), temporal),
         "fairness": lambda server: fairness(server, flood),
         "costs": lambda server: costs(server, runs),
     }

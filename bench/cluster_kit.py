@@ -157,10 +157,10 @@ class BenchWorkers:
 
 
 @contextmanager
-def working(url: str, workers: int) -> Iterator[BenchWorkers]:
+def working(url: str, workers: int, dispatcher: str = "local") -> Iterator[BenchWorkers]:
     """Workers that are ready. They are stopped in the end."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        started = [_start(url, Path(folder) / f"host-{n}") for n in range(workers)]
+        started = [_start(url, Path(folder) / f"host-{n}", dispatcher) for n in range(workers)]
         try:
             group = BenchWorkers(started)
             group.until_ready()
@@ -173,10 +173,11 @@ def working(url: str, workers: int) -> Iterator[BenchWorkers]:
                 worker.process.wait()
 
 
-def _start(url: str, home: Path) -> BenchWorker:
+def _start(url: str, home: Path, dispatcher: str) -> BenchWorker:
     home.mkdir()
     log = home / "log"
     words = ["worker", "--world", url, "--agent", NAME, f"--slots={SLOTS}", "--grace=0"]
+    words += ["--dispatcher", dispatcher]
     with log.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "artificer", *words],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from itertools import count
 from pathlib import Path
@@ -179,3 +179,41 @@ async def test_one_of_the_workers_looks_at_all_runs() -> None:
     group.living.clear()
     assert await group.assigned[2].lost() == []
     assert await group.assigned[2].leads() == "yes"
+
+
+class Named(LocalOwner):
+    """An owner with a name that a test gives it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._id = name
+
+
+@pytest.mark.req("dispatch-assigned", "dispatch-temporal")
+async def test_one_of_those_who_find_a_new_run_hands_it_to_a_server() -> None:
+    """Also after the run is over; where that one cannot reach the server, another one does."""
+    assignments = MemoryAssignments(set(OWNERS).__contains__)
+    handed = list[str]()
+
+    def by(name: str) -> Callable[[str], Awaitable[None]]:
+        assigned = AssignedRuns(assignments, Named(name))
+
+        async def hand() -> None:
+            if name == "three":
+                raise OperatorError("The server does not answer.")
+            handed.append(name)
+
+        return lambda run: assigned.hand_over(run, hand)
+
+    one, two, three = map(by, OWNERS)
+    for each in (one, two, one, three):
+        await each("a")
+    assert handed == ["one"]
+    with pytest.raises(OperatorError):
+        await three("b")
+    await two("b")
+    await one("b")
+    assert handed == ["one", "two"]
+    assert await assignments.take("c", "dead", again=False) == "first"
+    await two("c")  # the one that began to hand it over has died
+    assert handed == ["one", "two", "two"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
@@ -77,6 +78,27 @@ class AssignedRuns:
             raise
         finally:
             with suppress(ArtificerError):  # it is lost with our lease, or asked for again
+                await self._assignments.put(run, self._owner.id, standing)
+
+    async def hand_over(self, run: str, hand: Callable[[], Awaitable[None]]) -> None:
+        """Hand a new run to a server that gives it to a worker, unless another one just did.
+
+        For a while it then counts as one that is over. Raises what ``hand`` does.
+        """
+        try:
+            await self._owner.ready()
+            whose = await self._assignments.take(run, self._owner.id, again=False)
+        except ArtificerError as error:  # rather twice than not at all
+            log.warning("nobody knows who has handed run %s over: %s", run, error.message)
+            whose = "ours"
+        if whose not in OURS:
+            return
+        standing: AssignmentStanding = "left"
+        try:
+            await hand()
+            standing = "over"
+        finally:
+            with suppress(ArtificerError):
                 await self._assignments.put(run, self._owner.id, standing)
 
     async def leads(self) -> Leading:

@@ -231,15 +231,20 @@ class Sweeper:
             self._look_again(run, error)
 
     async def _submit_all(self, runs: Sequence[str]) -> None:
-        """Submit runs in their order. What they say is read at once, so that none waits for all."""
+        """Submit runs in their order. What they say is read at once, so that none waits for all.
+
+        A dispatcher that is a server is told about them at once too.
+        """
         found = await asyncio.gather(*map(self._about, runs), return_exceptions=True)
-        for run, known in zip(runs, found, strict=True):
-            if isinstance(known, ArtificerError):
-                self._look_again(run, known)
-            elif isinstance(known, BaseException):
-                raise known
+        known = []
+        for run, about in zip(runs, found, strict=True):
+            if isinstance(about, ArtificerError):
+                self._look_again(run, about)
+            elif isinstance(about, BaseException):
+                raise about
             else:
-                await self._submitted(run)
+                known.append(run)
+        await asyncio.gather(*map(self._submitted, known))
 
     async def _submitted(self, run: str) -> bool:
         """Submit a run, as `_submit`. One that cannot be read now is looked at again."""

@@ -10,7 +10,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 AssignmentStanding = Literal["executing", "parked", "refused", "left", "over"]
 """How a run stands with its worker: it executes it; it waits with it until the run can go on; it
-cannot execute it, and another one may; it has left it to others; the run is over."""
+cannot execute it, and another one may; it has left it to others; the run is over, or in the hands
+of a server that gives it to workers."""
 
 Assigned = Literal["first", "ours", "elsewhere", "over"]
 """The answer to a worker that asks for a run: the worker has it, and nobody has asked before; the

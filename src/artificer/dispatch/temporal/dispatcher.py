@@ -14,8 +14,9 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError
-from temporalio.worker import Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from artificer.dispatch.assigned import AssignedRuns
 from artificer.dispatch.lanes import LaneFull, Lanes
 from artificer.dispatch.temporal.workflow import ACTIVITY, CANCEL_QUEUE, WORKFLOW, RunWorkflow
 from artificer.errors import OperatorError
@@ -38,6 +39,9 @@ LONGEST_CAUSE = 500
 CANCELS = 4
 """Cancellations that a worker executes at once, besides its slots."""
 
+STARTS = 16
+"""Workflows that a process starts or signals at once."""
+
 AGAIN_S = 1.0
 """Seconds until a run is tried again whose worker stops, or, at least, whose lane is full."""
 
@@ -49,7 +53,17 @@ class TemporalDispatcher:
     ``beat_s`` is how long a worker may be silent until its runs are handed to another one.
     """
 
-    def __init__(self, client: Client, queue: str, lanes: Lanes, beat_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        client: Client,
+        queue: str,
+        lanes: Lanes,
+        beat_s: float = 30.0,
+        assigned: AssignedRuns | None = None,
+    ) -> None:
+        """With ``assigned``, one of the workers that find a new run starts its workflow."""
+        self._assigned = assigned
+        self._starting = asyncio.Semaphore(STARTS)
         self._client = client
         self._queue = queue
         self._lanes = lanes
@@ -57,7 +71,14 @@ class TemporalDispatcher:
 
     async def submit(self, wanted: DispatchedRun) -> None:
         """Start the workflow of a run, unless there is one. Raises OperatorError."""
-        await self._start(wanted, "submitted")
+
+        async def start() -> None:
+            await self._start(wanted, "submitted")
+
+        if self._assigned is None:
+            await start()
+        else:
+            await self._assigned.hand_over(wanted.run, start)
 
     async def wake(self, run: str, cause: str) -> None:
         """Signal the workflow of a run, and start it where there is none. Raises OperatorError."""
@@ -89,6 +110,7 @@ class TemporalDispatcher:
                 self._client,
                 task_queue=self._queue,
                 workflows=[RunWorkflow],
+                workflow_runner=UnsandboxedWorkflowRunner(),  # it costs more than a workflow does
                 max_concurrent_activities=slots,
                 disable_eager_activity_execution=True,
                 **shared,
@@ -117,18 +139,20 @@ class TemporalDispatcher:
 
     async def _start(self, wanted: DispatchedRun, cause: str, signal: str = "", *args: str) -> None:
         signalling: dict[str, Any] = {"start_signal": signal, "start_signal_args": args}
+        turn = Priority(priority_key=wanted.priority, fairness_key=wanted.tenant or None)
         try:
-            await self._client.start_workflow(
-                WORKFLOW,
-                args=[wanted.run, cause, wanted.lane, self._beat_s],
-                id=f"{self._queue}:{wanted.run}",
-                task_queue=self._queue,
-                id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
-                id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-                priority=Priority(priority_key=wanted.priority, fairness_key=wanted.tenant or None),
-                rpc_timeout=RPC,
-                **(signalling if signal else {}),
-            )
+            async with self._starting:
+                await self._client.start_workflow(
+                    WORKFLOW,
+                    args=[wanted.run, cause, wanted.lane, self._beat_s],
+                    id=f"{self._queue}:{wanted.run}",
+                    task_queue=self._queue,
+                    id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                    id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
+                    priority=turn,
+                    rpc_timeout=RPC,
+                    **(signalling if signal else {}),
+                )
         except RPCError as error:
             _unreachable(error)
 
@@ -143,9 +167,9 @@ class TemporalDispatcher:
         """Tell the server that this worker lives, as long as a segment goes on."""
 
         async def beat() -> None:
-            while True:
-                activity.heartbeat()
+            while True:  # that it has begun is known: most segments end before the first beat
                 await asyncio.sleep(self._beat_s / 5)
+                activity.heartbeat()
 
         task = asyncio.create_task(beat())
         try:

@@ -83,7 +83,7 @@ class _Temporal:
                 hint="Start it, or correct [worker] dispatcher in artificer.toml.",
             ) from error
         queue = wanted.queue or f"artificer-{place.world}"
-        return TemporalDispatcher(client, queue, place.lanes, wanted.beat_s)
+        return TemporalDispatcher(client, queue, place.lanes, wanted.beat_s, place.assigned)
 
 
 TEMPORAL = _Temporal()

@@ -1,7 +1,7 @@
 """The workflow of one run: segments, and the time between them.
 
-Temporal reads this module again for each workflow, so it imports nothing of ours. Its history holds
-the run's id, causes and delays. What it does may change only for new workflows.
+Its history holds the run's id, causes and delays, from which Temporal repeats it: so it imports
+nothing of ours, and asks no clock and no file. What it does may change only for new workflows.
 """
 
 from __future__ import annotations
