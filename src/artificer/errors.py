@@ -17,6 +17,7 @@
     │   ├── OwnedError             a living process owns this run
     │   ├── ConflictError          somebody else changed it meanwhile; nothing was written
     │   ├── TamperedError          stored bytes are not what was written
+    │   ├── MovedError             the world is not where it was, or its server has lost records
     │   └── AccessError            the sender of a request is not let in
     │       ├── ForbiddenError         what they may do does not include this
     │       └── RateLimitError         they have sent too many requests
@@ -165,6 +166,12 @@ class TamperedError(OperatorError):
     """Stored bytes are not what was written (invariant 12)."""
 
     code = "tampered"
+
+
+class MovedError(OperatorError):
+    """The world is not where it was: it was restored or copied, or its server has lost records."""
+
+    code = "moved"
 
 
 class AccessError(OperatorError):

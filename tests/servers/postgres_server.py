@@ -32,10 +32,19 @@ class PostgresServer:
         self._bin = bin
         self._sockets = folder / "s"
 
-    def make(self) -> None:
-        """Make the files of the server."""
+    @property
+    def sockets(self) -> Path:
+        """The folder of the socket on which it listens."""
+        return self._sockets
+
+    def own(self) -> None:
+        """Give the folder to the user as whom the server runs."""
         if os.getuid() == 0:
             shutil.chown(self._folder, "postgres")
+
+    def make(self) -> None:
+        """Make the files of the server."""
+        self.own()
         self._run("initdb", "-U", "artificer", "-A", "trust", "-N", "-E", "UTF8")
         self._do("mkdir", str(self._sockets))
 

@@ -16,9 +16,11 @@ from postgres_server import PostgresServer, postgres, programs
 from artificer.agent import Agent
 from artificer.config import Config
 from artificer.core.signals import FollowUp
+from artificer.errors import MovedError
 from artificer.ports import Amount, Head, Settlement
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.storage.postgres.connection import Database
+from artificer.storage.postgres.settling import settle_world
 from artificer.world import World
 
 pytestmark = pytest.mark.req("backup")
@@ -112,6 +114,9 @@ async def test_a_dump_is_restored_on_another_server(
             dump,
         )
         config = Config(home=tmp_path / "two", project="p", storage=there)
+        with pytest.raises(MovedError):
+            await World.open(config).__aenter__()
+        settle_world(after, is_copy=False)
         await goes_on(config, heads)
         async with World.open(config) as world:
             await talk(world, "d")

@@ -76,7 +76,7 @@ class Course:
 _WORDS: dict[type[SegmentEnd], str] = {RunOver: "over", Parked: "parked", AwaitsRuns: "awaits"}
 
 
-async def ended(task: asyncio.Task[None]) -> None:
+async def ended(task: asyncio.Future[None]) -> None:
     """Cancel a task and wait for its end, however long it takes to end in order."""
     task.cancel()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Protocol, runtime_checkable
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +14,7 @@ from artificer.dispatch.local import LocalDispatcher
 from artificer.errors import ConfigError
 from artificer.plugins import Registry
 from artificer.ports import DispatchedRun, Dispatcher
+from artificer.storage.world_names import name_from_url
 from artificer.wiring.limits import lane_limits
 from artificer.world import World, storage_of
 
@@ -58,8 +58,8 @@ KINDS: Registry[DispatcherKind] = Registry(
 """The kinds of dispatchers, by the scheme of the setting ``[worker] dispatcher``."""
 
 
-async def open_dispatcher(config: Config, world: World | None = None) -> Dispatcher:
-    """Open the dispatcher of a project; a worker names its world.
+async def open_dispatcher(config: Config, world: World, *, executes: bool = True) -> Dispatcher:
+    """Open the dispatcher of a project, for a worker of its world, or for who only submits.
 
     Raises:
         ConfigError: there is no such kind, or its place cannot be used.
@@ -73,22 +73,22 @@ async def open_dispatcher(config: Config, world: World | None = None) -> Dispatc
             f"Unknown dispatcher: {worker.dispatcher!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct [worker] dispatcher in artificer.toml, or --dispatcher.",
         )
-    name = world_name(config.storage, config.project_folder.name)
-    keeper = None if world is None else storage_of(world).permits
-    assigned = None if world is None else assigned_runs(world)
-    lanes = Lanes(lane_limits(worker), keeper)
-    place = DispatcherPlace(worker.dispatcher, name, lanes, assigned)
-    return await kind.open(place)
+    storage = storage_of(world)
+    name = storage.world_name or world_name(config.storage, config.project_folder.name)
+    lanes = Lanes(lane_limits(worker), storage.permits if executes else None)
+    assigned = assigned_runs(world) if executes else None
+    return await kind.open(DispatcherPlace(worker.dispatcher, name, lanes, assigned))
 
 
-async def announce(config: Config, wanted: DispatchedRun) -> None:
+async def announce(world: World, wanted: DispatchedRun) -> None:
     """Tell the dispatcher of a project about a new run at once, where it is another program.
 
     Raises what `open_dispatcher` and `Dispatcher.submit` do: workers find the run all the same.
     """
+    config = world.config
     if config.worker.dispatcher.partition(":")[0] == "local":
         return
-    dispatcher = await open_dispatcher(config)
+    dispatcher = await open_dispatcher(config, world, executes=False)
     try:
         await dispatcher.submit(wanted)
     finally:
@@ -96,9 +96,9 @@ async def announce(config: Config, wanted: DispatchedRun) -> None:
 
 
 def world_name(storage: str, project: str) -> str:
-    """Return a name for a world that is the same on every machine which reaches it."""
+    """Return a name for a world without one that is the same on every machine which reaches it."""
     parts = urlsplit(storage)
     if not parts.scheme:
         return project
     schema = parse_qs(parts.query).get("schema", ["artificer"])[-1]  # the default, spelled out
-    return hashlib.sha256(f"{parts.path} {schema}".encode()).hexdigest()[:12]
+    return name_from_url(parts.path, schema)

@@ -15,6 +15,7 @@ from artificer.dispatch.callers import EndedCallers, caller_of, state_of
 from artificer.errors import (
     ArtificerError,
     Fenced,
+    MovedError,
     NotFoundError,
     OperatorError,
     OwnedError,
@@ -78,6 +79,8 @@ class Segments:
         """Execute a run until it is idle. One that waits for something is left as it is."""
         try:
             return await self.attempt(run, cause)
+        except MovedError:  # nor can any other
+            raise
         except OperatorError as error:
             log.error("run %s cannot be executed here: %s", run, error.message)
             return Parked(REFUSED_S, refused=True)
@@ -89,6 +92,8 @@ class Segments:
         except (OwnedError, Fenced) as error:
             log.info("run %s is executed elsewhere: %s", run, error.message)
             return Parked(ELSEWHERE_S)
+        except MovedError:
+            raise
         except ArtificerError as error:
             raise OperatorError(f"{error.message} {error.hint or ''}".rstrip()) from error
         except Exception as error:  # boundary: the code of an agent's program

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from msgspec import Struct
 
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.dispatch.assigned import assigned_runs
 from artificer.dispatch.course import Course, WorkerReport, ended
-from artificer.dispatch.segments import Segments
+from artificer.dispatch.segments import REFUSED_S, Segments
 from artificer.dispatch.sweeper import GOING_ON, Sweeper, SweepTimes
-from artificer.ports import Dispatcher, SegmentEnd
+from artificer.errors import MovedError
+from artificer.ports import Dispatcher, Parked, SegmentEnd
 from artificer.world import World
+
+log = logging.getLogger("artificer.worker")
 
 
 class WorkerOptions(Struct, frozen=True):
@@ -44,19 +48,22 @@ class Worker:
         self._sweeper = Sweeper(world, dispatcher, self._options.sweep, assigned)
         self._segments = Segments(world, agents, self._sweeper.wake_caller)
         self._course = Course()
+        self._moved: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         """Work until the task is cancelled; then end in order, so that others go on at once.
 
         Nothing new is begun, runs under way have a while to become idle, and those that do not are
-        stopped where they are and released. Raises OperatorError where there is no dispatcher.
+        stopped where they are and released. Raises OperatorError where there is no dispatcher, and
+        MovedError where the world is not what this process knew.
         """
+        moved = self._moved = asyncio.get_running_loop().create_future()
         sweeping = asyncio.create_task(self._sweeper.run(), name="sweeper")
         serving = asyncio.create_task(
             self._dispatcher.serve(self._execute, self._options.slots, self._options.grace_s),
             name="dispatcher",
         )
-        tasks = [sweeping, serving]
+        tasks: list[asyncio.Future[None]] = [sweeping, serving, moved]
         if self._options.until_idle:
             tasks.append(asyncio.create_task(self._until_idle(), name="until idle"))
         try:
@@ -86,4 +93,10 @@ class Worker:
                     return
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
-        return await self._course.follow(self._segments.execute, run, cause)
+        try:
+            return await self._course.follow(self._segments.execute, run, cause)
+        except MovedError as error:
+            log.error("nothing can be executed: %s", error.message)
+            if self._moved is not None and not self._moved.done():
+                self._moved.set_exception(error)
+            return Parked(REFUSED_S)

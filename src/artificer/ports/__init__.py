@@ -102,7 +102,7 @@ from artificer.ports.search_index import (
 from artificer.ports.secrets import NeedingKey, NeedingSecrets, SecretSource, SecretSourceKind
 from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
-from artificer.ports.storage import Storage, StorageKind, StoragePlace
+from artificer.ports.storage import HasWorldName, Storage, StorageKind, StoragePlace
 from artificer.ports.versions import Versions
 
 __all__ = [
@@ -167,6 +167,7 @@ __all__ = [
     "OwnerLease",
     "OwnerLeases",
     "HasPermits",
+    "HasWorldName",
     "SharedLimit",
     "Permit",
     "LimitReached",

@@ -52,6 +52,15 @@ class Storage(Protocol):
         """Finish what waits and close all connections. It may be called more than once."""
 
 
+@runtime_checkable
+class HasWorldName(Protocol):
+    """A storage whose world has a name of its own, on whichever server and under whichever URL."""
+
+    @property
+    def world_name(self) -> str:
+        """The name by which other servers know the world."""
+
+
 class StoragePlace(Struct, frozen=True):
     """A place where a world's storage is, or is to be made.
 

@@ -27,6 +27,7 @@ from artificer.ports import (
     HasOwnerLeases,
     HasPermits,
     HasRunIndex,
+    HasWorldName,
     Indexed,
     Journal,
     Permits,
@@ -125,6 +126,12 @@ class OpenStorage:
         """The new runs and signals; None where nothing announces them."""
         storage: object = self.storage
         return storage.arrivals if isinstance(storage, HasArrivals) else None
+
+    @property
+    def world_name(self) -> str:
+        """The name by which other servers know the world; empty where it has none of its own."""
+        storage: object = self.storage
+        return storage.world_name if isinstance(storage, HasWorldName) else ""
 
     @cached_property
     def shared_permits(self) -> Permits:

@@ -54,7 +54,9 @@ class InitOptions:
 
     With --world the project's world is at a URL, which is written into the file: it is made there,
     unless it is there already. A URL with a password is refused; set PGPASSWORD, or PGPASSFILE.
-    --role and --reader give others access to it; both may be repeated, also later.
+    --role and --reader give others access to it; both may be repeated, also later. A world that was
+    restored from a backup, or whose server was replaced, takes no writes until --restored says that
+    its original is gone, or --new-id that it is a copy beside it.
 
     \b
     Examples:
@@ -71,6 +73,12 @@ class InitOptions:
     )
     reader: tuple[str, ...] = option(
         metavar="NAME", multiple=True, help="Make this database role, which may only look."
+    )
+    restored: bool = option(
+        is_flag=True, help="The world was restored or moved here: its original is gone."
+    )
+    new_id: bool = option(
+        is_flag=True, help="The world is a copy beside its original: it gets an id of its own."
     )
     print_sql: bool = option(
         is_flag=True, help="Print the statements that make the roles, and do nothing."

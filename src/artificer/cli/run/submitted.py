@@ -46,7 +46,7 @@ async def submit(world: World, prompt: Prompt, agent: Agent, options: RunOptions
             f"--{what}: use 1 to 64 letters, digits, '.', '_' or '-'."
         ) from error
     try:
-        await announce(world.config, DispatchedRun(run, wanted.priority, tenant, lane))
+        await announce(world, DispatchedRun(run, wanted.priority, tenant, lane))
     except OperatorError as error:
         note(f"{error.message} Workers find the run all the same.", "bad")
     if options.as_json:

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from artificer.cli.commands.setup import InitOptions
 from artificer.config import Config
 from artificer.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from artificer.storage.postgres.connection import Database
     from artificer.storage.postgres.roles import RoleRights
+
+
+def is_in_database(storage: str) -> bool:
+    """Whether a setting names a world in PostgreSQL."""
+    return storage.partition(":")[0] in ("postgresql", "postgres")
+
+
+def needs_world(options: InitOptions) -> bool:
+    """Whether an option is about a world in PostgreSQL."""
+    roles = options.role or options.reader
+    return bool(roles or options.print_sql or options.restored or options.new_id)
 
 
 def role_statements(config: Config, role: str, rights: RoleRights) -> Iterator[str]:
@@ -36,6 +48,19 @@ def add_role(config: Config, role: str, rights: RoleRights) -> bool:
     return make_role(database, role, rights)
 
 
+def settle_world(config: Config, *, is_copy: bool) -> str:
+    """Let a restored world go on here, or a copy as a world of its own; return its id.
+
+    Raises:
+        ConfigError: there is no world, or its objects are another one's.
+        OperatorError: the database or the store cannot be reached, or refuses.
+    """
+    database = _database(config)
+    from artificer.storage.postgres.settling import settle_world
+
+    return settle_world(database, is_copy=is_copy)
+
+
 def check_objects(config: Config) -> str:
     """Return the URL of the store of large blobs, once it has taken an object; empty for none.
 
@@ -44,13 +69,26 @@ def check_objects(config: Config) -> str:
         OperatorError: it cannot be reached, or refuses.
     """
     database = _database(config)
-    from artificer.storage.postgres.connection import Server
-    from artificer.storage.postgres.storage import large_blobs
+    from artificer.storage.postgres.settling import check_objects
 
-    store = large_blobs(database, Server(database))
-    if store is not None:
-        store.claim(database.name)
+    check_objects(database)
     return database.blobs
+
+
+def replication_of(config: Config) -> str:
+    """Return whether the server has replicas, and commits wait for one: as doctor says it.
+
+    Raises:
+        MovedError: the world is not where it was.
+        OperatorError: the database cannot be reached.
+    """
+    database = _database(config)
+    from artificer.storage.postgres.settling import look_at
+
+    fault, found = look_at(database)
+    if fault is not None:
+        raise fault
+    return found
 
 
 def _database(config: Config) -> Database:

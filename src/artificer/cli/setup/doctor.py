@@ -12,13 +12,14 @@ from artificer.cli.commands.setup import DoctorOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
+from artificer.cli.setup.databases import is_in_database, replication_of
 from artificer.cli.setup.probe import ask_model, journal_finding
 from artificer.cli.setup.shown_url import shown_url
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.config import FILE_NAME, Config
-from artificer.errors import ConfigError
+from artificer.errors import ConfigError, OperatorError
 from artificer.secrets.kinds import secrets_of
 from artificer.values.release import RELEASE
 from artificer.wiring.extras import EXTRAS, how_to_install, version_of
@@ -43,6 +44,7 @@ async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
     config = configuration(settings)
     ok, detail = await journal_finding(config)
     diagnoses = [*_program(), *_places(config), Diagnosis("journal", ok, detail)]
+    diagnoses += await asyncio.to_thread(_database, config)
     diagnoses += [*_sandboxes(config)]
     usable, found = await asyncio.to_thread(_secrets, config)
     diagnoses += [*found, *(await _providers(usable))]
@@ -94,6 +96,26 @@ def _shared(config: Config) -> list[Diagnosis]:
         dispatcher = shown_url(config.worker.dispatcher)
         found.append(Diagnosis("dispatcher", True, dispatcher))
     return found
+
+
+def _database(config: Config) -> list[Diagnosis]:
+    """Whether the world may be written where it is, and survives the loss of its server."""
+    if not is_in_database(config.storage):
+        return []
+    try:
+        found = replication_of(config)
+    except OperatorError as error:
+        return [Diagnosis("database", False, error.message, error.hint or "")]
+    safe = None if found == "asynchronous" else True
+    hint = "docs/guides/postgresql.md says what to set" if safe is None else ""
+    return [Diagnosis("database", safe, _REPLICATION[found], hint)]
+
+
+_REPLICATION = {
+    "none": "no replica follows it",
+    "synchronous": "commits wait for a replica",
+    "asynchronous": "commits wait for no replica: after a fail-over the last ones may be missing",
+}
 
 
 def _sandboxes(config: Config) -> list[Diagnosis]:

@@ -6,6 +6,7 @@ import click
 
 from artificer.cli.commands.setup import InitOptions
 from artificer.cli.settings import Settings
+from artificer.cli.setup.databases import needs_world
 from artificer.cli.setup.settings_file import write
 from artificer.cli.terminal.exits import Exit
 
@@ -16,11 +17,15 @@ def init(settings: Settings, options: InitOptions) -> Exit:
     Raises:
         ConfigError: there is one, or the model has no provider.
     """
+    if options.restored and options.new_id:
+        raise click.UsageError("--restored and --new-id exclude each other.")
     if options.world is not None:
         from artificer.cli.setup.init_world import init_world
 
         return init_world(settings, options, options.world)
-    if options.role or options.reader or options.print_sql:
-        raise click.UsageError("--role, --reader and --print-sql are about a world: add --world.")
+    if needs_world(options):
+        raise click.UsageError(
+            "--role, --reader, --print-sql, --restored and --new-id are about a world: add --world."
+        )
     write(settings, options.model)
     return Exit.OK

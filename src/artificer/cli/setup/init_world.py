@@ -12,6 +12,15 @@ import click
 
 from artificer.cli.commands.setup import InitOptions
 from artificer.cli.settings import Settings
+from artificer.cli.setup.databases import (
+    add_role,
+    check_objects,
+    is_in_database,
+    needs_world,
+    replication_of,
+    role_statements,
+    settle_world,
+)
 from artificer.cli.setup.settings_file import write
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
@@ -21,8 +30,6 @@ from artificer.wiring.storage_kinds import is_there, opened
 
 if TYPE_CHECKING:
     from artificer.storage.postgres.roles import RoleRights
-
-_DATABASES = ("postgresql", "postgres")
 
 
 def init_world(settings: Settings, options: InitOptions, url: str) -> Exit:
@@ -34,18 +41,18 @@ def init_world(settings: Settings, options: InitOptions, url: str) -> Exit:
     """
     _refuse_password(url)
     config = _configuration(settings, options, url)
-    if url.partition(":")[0] in _DATABASES:
+    if is_in_database(url):
         return _in_database(settings, options, config)
-    if options.role or options.reader or options.print_sql:
-        raise click.UsageError("--role, --reader and --print-sql need a world in PostgreSQL.")
+    if needs_world(options):
+        raise click.UsageError(
+            "--role, --reader, --print-sql, --restored and --new-id need a world in PostgreSQL."
+        )
     _made(config)
     _written(settings, options, url)
     return Exit.OK
 
 
 def _in_database(settings: Settings, options: InitOptions, config: Config) -> Exit:
-    from artificer.cli.setup.databases import add_role, check_objects, role_statements
-
     rights: list[tuple[str, RoleRights]] = [(name, "work") for name in options.role]
     rights += [(name, "read") for name in options.reader]
     if options.print_sql:
@@ -53,7 +60,12 @@ def _in_database(settings: Settings, options: InitOptions, config: Config) -> Ex
             for statement in role_statements(config, name, may):
                 out(f"{statement};")
         return Exit.OK
+    if options.restored or options.new_id:
+        world = settle_world(config, is_copy=options.new_id)
+        note(f"the world {world} goes on here")
     _made(config)
+    if replication_of(config) == "asynchronous":
+        note(_ASYNCHRONOUS, "bad")
     if where := check_objects(config):
         note(f"blobs of more than 32 KiB go to {where}")
     for name, may in rights:
@@ -69,16 +81,21 @@ def _in_database(settings: Settings, options: InitOptions, config: Config) -> Ex
 _MAY = {"work": "run, replay and verify, and change no table", "read": "look, and change nothing"}
 
 
+_ASYNCHRONOUS = (
+    "commits wait for no replica of this server: after a fail-over what was committed last may be "
+    "missing. docs/guides/postgresql.md says what to set"
+)
+
+
 def _made(config: Config) -> None:
-    if asyncio.run(is_there(config)):
-        note("the world is there already")
-        return
+    """Make the world, or give an older one what a new release needs."""
 
-    async def make() -> None:
+    async def make() -> bool:
+        was_there = await is_there(config)
         await (await opened(config, read_only=False)).aclose()
+        return was_there
 
-    asyncio.run(make())
-    note("made the world")
+    note("the world is there already" if asyncio.run(make()) else "made the world")
 
 
 def _written(settings: Settings, options: InitOptions, url: str) -> None:

@@ -17,6 +17,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError, GenericError
 from obstore.store import from_url
 
 from artificer.errors import ConfigError, NotFoundError, OperatorError, TamperedError
+from artificer.storage.blobs.claims import NAME, ObjectClaim
 from artificer.storage.blobs.names import hex_of, not_found
 from artificer.values.canon import digest_of
 
@@ -33,7 +34,8 @@ _PREFIX = "sha256"
 RENEWED_S = 600
 """Seconds after which an object that is put again is written again: its age is that of its use."""
 
-_CLAIM = "artificer-world"
+CLAIM_SECONDS = 60.0
+"""How long a claim is believed before who writes looks again."""
 
 _CUT = "HttpError"
 """In the error of a request that got no answer; one that was refused got one."""
@@ -80,6 +82,8 @@ class ObjectStore:
         self._read_only = read_only
         self._lock = lock
         self._patience_s = patience_s
+        self._claim: ObjectClaim | None = None
+        self._claimed_until = float("-inf")
         try:
             self._store = from_url(url, retry_config=_retries(patience_s))
         except (BaseError, ValueError) as error:
@@ -178,26 +182,28 @@ class ObjectStore:
             with suppress(NotFoundError), self._designed_errors():
                 self._renew(digest, self.get(digest))
 
-    def claim(self, name: str) -> None:
-        """Make this the place of a new world's blobs: another one's would be collected as nobody's.
+    def belong_to(self, claim: ObjectClaim) -> None:
+        """Let whoever writes from now on look first whether the objects are still that world's."""
+        self._claim = claim
+
+    def claim(self, claim: ObjectClaim) -> None:
+        """Make this the place of a world's blobs: another one's would be collected as nobody's.
 
         Raises:
             ConfigError: it is that of another world.
+            MovedError: it is that of this world at another site.
             OperatorError: the store cannot be reached, or refuses.
         """
-        self._must_write()
+        if self._read_only:
+            raise self._only_read()
+        written = claim.written()
         with self._designed_errors():
             try:
-                obstore.put(self._store, _CLAIM, name.encode(), mode="create")
+                obstore.put(self._store, NAME, written, mode="create")
             except AlreadyExistsError:
-                found = bytes(obstore.get(self._store, _CLAIM).bytes()).decode(errors="replace")
-                if found != name:
-                    raise ConfigError(
-                        f"The blobs at {self._url} are those of another world.",
-                        hint="Name a folder of its own: …&blobs=s3://bucket/NAME. If this is "
-                        "a copy of the world's own, or the world was moved, delete the object "
-                        f"{_CLAIM}.",
-                    ) from None
+                found = self._tried(lambda: bytes(obstore.get(self._store, NAME).bytes()))
+                if not claim.holds(found, self._url):
+                    obstore.put(self._store, NAME, written)
 
     def _tried(self, ask: Callable[[], T]) -> T:
         """Ask, and again when the line was cut in a way that obstore does not try again."""
@@ -212,10 +218,16 @@ class ObjectStore:
 
     def _must_write(self) -> None:
         if self._read_only:
-            raise OperatorError(
-                f"The blobs at {self._url} are open for reading only; nothing was written.",
-                hint="Open the world as a World to write to it.",
-            )
+            raise self._only_read()
+        if self._claim is not None and time.monotonic() > self._claimed_until:
+            self.claim(self._claim)
+            self._claimed_until = time.monotonic() + CLAIM_SECONDS
+
+    def _only_read(self) -> OperatorError:
+        return OperatorError(
+            f"The blobs at {self._url} are open for reading only; nothing was written.",
+            hint="Open the world as a World to write to it.",
+        )
 
     def _modified(self, digest: str) -> float | None:
         """When an object was put, or None when it is not there."""

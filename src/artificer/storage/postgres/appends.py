@@ -34,6 +34,8 @@ class Append(Struct, frozen=True, gc=False):
     records: Sequence[Record]
     blobs: Sequence[bytes]
     spending: Spending
+    is_ours: bool = False
+    """Whether the epoch was given to this process."""
 
     @property
     def costs(self) -> bool:
@@ -95,4 +97,4 @@ class Append(Struct, frozen=True, gc=False):
 
     def refusal(self, db: Connection) -> ArtificerError:
         """Return why the fence has rejected it."""
-        return refusal(db, self.run, self.epoch, self.head)
+        return refusal(db, self.run, self.epoch, self.head, is_ours=self.is_ours)

@@ -11,6 +11,7 @@ from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, fi
 from artificer.storage.chain import FORMAT, genesis, next_world
 from artificer.storage.notes import parse_note
 from artificer.storage.postgres.chaining import End, end_of, waiting
+from artificer.storage.postgres.identity import KEYS
 from artificer.storage.postgres.reader import snapshot
 from artificer.storage.postgres.tables import LAYOUT
 from artificer.storage.postgres.transaction import PostgresTransaction
@@ -48,7 +49,12 @@ def audit(db: Connection, *, cached: bool = True) -> list[str]:
         meta: dict[str, str] = dict(db.execute("SELECT key, value FROM meta").fetchall())
         layout = meta.pop("layout", "1")
         known = layout.isdecimal() and 0 < int(layout) <= LAYOUT
-        if meta.keys() != {"format", "release"} or meta["format"] != str(FORMAT) or not known:
+        lost = meta.pop("lost", "")
+        if (
+            meta.keys() - KEYS != {"format", "release"}
+            or meta["format"] != str(FORMAT)
+            or not known
+        ):
             return [f"The journal's description of itself was changed: {meta}."]
         (skipped,) = db.execute(_SKIPPED).fetchone() or (0,)
         if skipped:
@@ -56,7 +62,7 @@ def audit(db: Connection, *, cached: bool = True) -> list[str]:
         end = end_of(db)
         places = _places_to_be(db, end)
         tip = Tip(*list(places.values())[-1]) if places else end.tip
-        return find_problems(
+        problems = find_problems(
             genesis(FORMAT, meta["release"]),
             (StoredRun(*row) for row in _stream(db, "runs", _RUNS)),
             _records(_stream(db, "records", _RECORDS), places),
@@ -64,6 +70,7 @@ def audit(db: Connection, *, cached: bool = True) -> list[str]:
             _notes(_stream(db, "notes", _NOTES), places),
             _caches(db) if cached else None,
         )
+        return [lost, *problems] if lost else problems
 
 
 def _places_to_be(db: Connection, end: End) -> dict[tuple[str, int], ChainPlace]:

@@ -89,6 +89,11 @@ class Database(Struct, frozen=True):
         where = [str(parts.get(key) or "") for key in ("host", "hostaddr", "port", "dbname")]
         return " ".join((*where, self.schema))
 
+    @property
+    def path(self) -> str:
+        """The path of the URL: after it, the queues of worlds were named that had no id."""
+        return urlsplit(self.conninfo).path
+
     def connect(self, answer_seconds: int | None = None) -> Connection:
         """Open a connection of its own; with a limit, each answer has to come within it."""
         soon = limits(self.conninfo, answer_seconds)
@@ -114,6 +119,7 @@ class Database(Struct, frozen=True):
 
     def _settings(self, db: BaseConnection[Any]) -> tuple[list[str], list[str]]:
         """The settings that make a new connection one of this world, and their values."""
+        _check_encoding(db.info.parameter_status("server_encoding"))
         settings = {
             **limits_of_server(db.info.get_parameters()),
             "search_path": sql.Identifier(self.schema).as_string(db),
@@ -122,6 +128,15 @@ class Database(Struct, frozen=True):
         if self.read_only:
             settings["default_transaction_read_only"] = "on"
         return list(settings), list(settings.values())
+
+
+def _check_encoding(found: str | None) -> None:
+    """Raise ConfigError for a database that does not know which characters its bytes are."""
+    if found != "UTF8":
+        raise ConfigError(
+            f"The database has the encoding {found}; a world needs UTF8.",
+            hint="Make another database: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
+        )
 
 
 def _check_parts(conninfo: str) -> None:

@@ -46,6 +46,7 @@ class PostgresJournal:
         """The blobs that were committed with records."""
         self.signals = signals
         """The signals to the runs of this journal."""
+        self._epochs: dict[str, int] = {}
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         """Become the run's one writer: a new epoch, higher than any before.
@@ -55,7 +56,9 @@ class PostgresJournal:
             OperatorError: the database could not be written; nothing has changed.
         """
         check_name(run)
-        return await self._writer.perform(lambda work: work.acquire(run, claim))
+        lease = await self._writer.perform(lambda work: work.acquire(run, claim))
+        self._epochs[run] = lease.epoch
+        return lease
 
     async def release(self, run: str, epoch: int) -> None:
         """Give the run up, unless somebody else has acquired it since.
@@ -64,6 +67,8 @@ class PostgresJournal:
             OperatorError: the database could not be written; nothing has changed.
         """
         await self._writer.perform(lambda work: work.release(run, epoch))
+        if self._epochs.get(run) == epoch:
+            del self._epochs[run]
 
     def append(
         self,
@@ -78,13 +83,15 @@ class PostgresJournal:
 
         Raises:
             Fenced: somebody else acquired the run, or its head is not ``head``.
+            MovedError: the database has lost what was appended before.
             BudgetError: a limit does not hold a reservation; nothing has changed.
             TamperedError: what an account has spent is not what was written.
             InvariantError: the records do not continue the chain from ``head``.
             OperatorError: the database could not be written; nothing has changed, and the same
                 append may be tried again.
         """
-        return self._writer.add(Append(run, epoch, head, records, blobs, spending).unit())
+        is_ours = self._epochs.get(run) == epoch
+        return self._writer.add(Append(run, epoch, head, records, blobs, spending, is_ours).unit())
 
     async def check(self, run: str, epoch: int) -> None:
         """Check that nobody has acquired the run since. Raises Fenced."""

@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 from artificer.storage.postgres.append_statement import PLAN_ONCE
 from artificer.storage.postgres.committing import QuickStatement, UnitOfWork, Unknown
 from artificer.storage.postgres.connection import Database
+from artificer.storage.postgres.identity import is_here
 from artificer.storage.postgres.locks import HOLD, Lock
 
 
@@ -71,5 +72,8 @@ class LoopLine:
     async def _connected(self) -> AsyncConnection:
         if self._db is None or self._db.closed:
             self._db = await self._database.connect_loop()
+            if not await is_here(self._db):
+                await self._db.close()
+                raise NotDone
             await self._db.execute(PLAN_ONCE)
         return self._db

@@ -11,6 +11,7 @@ from psycopg import Connection
 from artificer.errors import Fenced, OperatorError
 from artificer.ports import LeasedOwner, OwnerHost, OwnerLease
 from artificer.storage.postgres.connection import FAULTS, Database, designed, is_lost, only_read
+from artificer.storage.postgres.identity import here
 
 T = TypeVar("T")
 
@@ -112,6 +113,8 @@ class PostgresOwnerLeases:
                         if not (is_lost(error) and self._db.broken):
                             raise
                 self._db = self._database.connect(TIMEOUT_SECONDS)
+                if not self._database.read_only:
+                    here(self._db)
                 return query(self._db)
             except FAULTS as error:
                 raise _explained(designed(error)) from error

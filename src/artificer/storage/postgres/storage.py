@@ -7,15 +7,25 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from psycopg import Connection
+
 from artificer.errors import MissingExtraError
 from artificer.ports import AgingBlobs, StoragePlace
 from artificer.ports.clock import wall_time
+from artificer.storage.blobs.claims import ObjectClaim
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.postgres.arrivals import PostgresArrivals
 from artificer.storage.postgres.assignments import PostgresAssignments
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
 from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
+from artificer.storage.postgres.identity import (
+    Identity,
+    here,
+    identity,
+    must_take_writes,
+    note_replication,
+)
 from artificer.storage.postgres.journal import PostgresJournal
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.owner_leases import PostgresOwnerLeases
@@ -45,6 +55,7 @@ class PostgresStorage:
     def __init__(self, place: StoragePlace) -> None:
         database = Database.parse(place.url, place.durability, read_only=place.read_only)
         self._server = Server(database)
+        self._identity: Identity | None = None
         self._writer = PostgresWriter(database)
         self.signals = PostgresSignals(
             self._writer, self._server, place.clock.now if place.clock else wall_time
@@ -77,6 +88,11 @@ class PostgresStorage:
         """How each run stands, in a file of this machine."""
 
     @property
+    def world_name(self) -> str:
+        """The world's id; for one that had none, the name that it has had."""
+        return "" if self._identity is None else self._identity.queue
+
+    @property
     def owner_leases(self) -> PostgresOwnerLeases:
         """The leases of the owners of runs, over a connection of their own."""
         return PostgresOwnerLeases(self._server.database)
@@ -90,19 +106,28 @@ class PostgresStorage:
         try:
             with database.connect() as db:
                 made = is_made(db, database.schema)
-                if not made and not database.read_only:
-                    if self._objects is not None:
-                        self._objects.claim(database.name)
-                    make(db, database.schema)
                 if not database.read_only:
-                    bring_up_to_date(db, database.schema)
-                    begin_again(db, database.schema)
+                    self._prepare(db)
         except FAULTS as error:
             raise designed(error) from error
         if made or not database.read_only:
             self._server.open()
             return True
         return False
+
+    def _prepare(self, db: Connection) -> None:
+        """Make or change the tables, and find out whether the world is where it was."""
+        database = self._server.database
+        must_take_writes(db)
+        with db.transaction():
+            if make(db, database.schema) and self._objects is not None:
+                self._objects.claim(claim_of(database, identity(db)))
+        bring_up_to_date(db, database.schema, database.path)
+        self._identity = here(db)
+        note_replication(db)
+        begin_again(db, database.schema)
+        if self._objects is not None:
+            self._objects.belong_to(claim_of(database, self._identity))
 
     async def aclose(self) -> None:
         """Finish what waits and close all connections. May be called more than once."""
@@ -130,6 +155,15 @@ def large_blobs(database: Database, server: Server) -> ObjectStore | None:
         raise MissingExtraError("s3", needed_for="A world with blobs in an object store") from error
     lock = partial(locked, server)
     return ObjectStore(database.blobs, read_only=database.read_only, lock=lock)
+
+
+def claim_of(
+    database: Database, found: Identity | None, *, takes_over: bool = False
+) -> ObjectClaim:
+    """Return the claim of a world to its objects."""
+    assert found is not None
+    former = database.name if found.queue != found.world else ""
+    return ObjectClaim(found.world, str(found.site), former, takes_over)
 
 
 @contextmanager

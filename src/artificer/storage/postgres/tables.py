@@ -8,7 +8,9 @@ from psycopg import Connection, errors, sql
 
 from artificer.errors import ConfigError, OperatorError, TamperedError
 from artificer.storage.chain import FORMAT, genesis
+from artificer.storage.postgres.identity import settle
 from artificer.storage.postgres.locks import Lock, hold
+from artificer.storage.world_names import name_from_url
 from artificer.values.release import RELEASE
 
 TABLES: tuple[LiteralString, ...] = (
@@ -97,6 +99,11 @@ CHANGES: tuple[tuple[LiteralString, ...], ...] = (
     ),
     # 5: reservations, by when they expire: each that is made looks for them, under a lock.
     ("CREATE INDEX spending_until ON spending (until) WHERE until IS NOT NULL",),
+    # 6: the world's id. It tells nothing, so that it cannot be wrong.
+    (
+        "INSERT INTO meta VALUES ('world', replace(gen_random_uuid()::text, '-', '')) "
+        "ON CONFLICT DO NOTHING",
+    ),
 )
 """The statements that lead from each layout to the next one. A world is made as one of layout 1 and
 brought up to date in the same way as an older one. What is here is never changed, only added to."""
@@ -130,8 +137,14 @@ def layout_of(db: Connection) -> int:
     return int(row[0]) if row is not None and row[0].isdecimal() else 1
 
 
-def bring_up_to_date(db: Connection, schema: str) -> None:
+_WITH_ID = 6
+"""The first layout with an id of the world."""
+
+
+def bring_up_to_date(db: Connection, schema: str, path: str) -> None:
     """Give the tables of an older layout what the present one has, once; nothing is lost.
+
+    A world that had no id keeps the queue that was named after the ``path`` of its URL.
 
     Raises:
         OperatorError: this user may not.
@@ -141,6 +154,9 @@ def bring_up_to_date(db: Connection, schema: str) -> None:
     try:
         with db.transaction():
             hold(db, Lock.TABLES, schema)
+            if layout_of(db) < _WITH_ID:
+                queue = name_from_url(path, schema)
+                db.execute("INSERT INTO meta VALUES ('queue', %s)", (queue,))
             _change(db)
     except errors.InsufficientPrivilege as error:
         raise OperatorError(
@@ -159,14 +175,18 @@ def _change(db: Connection) -> None:
         "SET value = excluded.value",
         (str(LAYOUT),),
     )
+    if "site" not in dict(db.execute("SELECT key, value FROM meta").fetchall()):
+        settle(db)
 
 
-def make(db: Connection, schema: str) -> None:
-    """Make the schema and its tables; of several processes at once, one does it."""
+def make(db: Connection, schema: str) -> bool:
+    """Make the schema and its tables; of several processes at once, one does it, and is told."""
+    if is_made(db, schema):
+        return False
     with db.transaction():
         hold(db, Lock.TABLES, schema)
         if is_made(db, schema):
-            return
+            return False
         db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
         for table in TABLES:
             db.execute(table)
@@ -175,6 +195,7 @@ def make(db: Connection, schema: str) -> None:
         )
         db.execute("INSERT INTO tip VALUES (1, 0, %s, '0', 0)", (genesis(FORMAT, RELEASE),))
         _change(db)
+        return True
 
 
 def _tables(db: Connection, schema: str) -> set[str]:

@@ -30,6 +30,7 @@ from artificer.storage.notes import (
 )
 from artificer.storage.postgres.append_statement import append_statement
 from artificer.storage.postgres.chaining import extend, waiting
+from artificer.storage.postgres.identity import lost, moved
 from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.reader import last_note
 from artificer.storage.postgres.traces import (
@@ -65,6 +66,8 @@ class PostgresTransaction:
         if row is None:
             self._hold(Lock.BIRTHS)
             row = self._locked(run)
+        if row is not None and row[-1]:
+            raise moved(row[-1])
         number, epoch, head, owners = _read_run(row)
         owners = claimed(run, claim, head, owners)
         epoch += 1
@@ -191,7 +194,9 @@ class PostgresTransaction:
 
     def _locked(self, run: str) -> Any:
         return self.db.execute(
-            "SELECT number, epoch, seq, hash, owner FROM runs WHERE run = %s FOR UPDATE", (run,)
+            "SELECT number, epoch, seq, hash, owner, (SELECT value FROM meta WHERE key = 'lost') "
+            "FROM runs WHERE run = %s FOR UPDATE",
+            (run,),
         ).fetchone()
 
     def _hold(self, lock: Lock) -> None:
@@ -200,17 +205,21 @@ class PostgresTransaction:
             self._held.add(lock)
 
 
-def refusal(db: Connection, run: str, epoch: int, head: Head) -> ArtificerError:
-    """Return the error for a writer that the fence has rejected."""
+def refusal(
+    db: Connection, run: str, epoch: int, head: Head, *, is_ours: bool = False
+) -> ArtificerError:
+    """Return the error for a writer that the fence has rejected; ``is_ours``: it had the epoch."""
     row = db.execute("SELECT epoch, seq, hash FROM runs WHERE run = %s", (run,)).fetchone()
-    found = row and RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
-    return fenced(run, epoch, head, found or None)
+    found = None if row is None else RunHead(run, row[0], Head(seq=row[1], hash=row[2]))
+    if is_ours and (text := lost(db, run, epoch, head, found)):
+        return moved(text)
+    return fenced(run, epoch, head, found)
 
 
 def _read_run(row: Any) -> tuple[int, int, Head, str]:
     if row is None:
         return 0, 0, Head(), ""
-    number, epoch, seq, hash_, owner = row
+    number, epoch, seq, hash_, owner, _ = row
     return number, epoch, Head(seq=seq, hash=hash_), owner
 
 
