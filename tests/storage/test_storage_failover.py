@@ -87,8 +87,9 @@ async def _behind(primary: PostgresServer, replica: Replica, folder: Path) -> No
     replica.start()
     replica.promote()
     more = records_after(ahead, "b", 3)
-    with pytest.raises(MovedError, match="what was committed last may be missing"):
-        await storage.journal.append("b", lease.epoch, ahead, more)
+    for _ in range(2):
+        with pytest.raises(MovedError, match="what was committed last may be missing"):
+            await storage.journal.append("b", lease.epoch, ahead, more)
     with pytest.raises(MovedError, match="may be missing"):
         await opened(url, folder)
     assert await storage.journal.audit() == [], "the older state is whole: only heads tell"

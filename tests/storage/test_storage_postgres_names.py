@@ -92,3 +92,13 @@ async def test_a_bug_in_a_unit_of_work_is_raised_and_holds_up_nobody(
             await storage.journal._writer.perform(broken)
         assert (await storage.journal.acquire("a")).epoch == 1
     assert [head.run for head in await storage.journal.runs()] == ["a"]
+
+
+async def test_a_database_that_does_not_know_its_characters_is_refused(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres_server.url("names")
+    with Database.parse(url, "power", read_only=False).connect() as db:
+        db.execute("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0")
+    with pytest.raises(ConfigError, match="SQL_ASCII; a world needs UTF8"):
+        await POSTGRES.open(StoragePlace(tmp_path, url.replace("/postgres?", "/bytes?")))

@@ -98,9 +98,13 @@ class Database(Struct, frozen=True):
         """Open a connection of its own; with a limit, each answer has to come within it."""
         soon = limits(self.conninfo, answer_seconds)
         db = psycopg.connect(self.conninfo, autocommit=True, **soon)
-        if answer_seconds is not None:
-            db.execute(sql.SQL("SET statement_timeout = {}").format(answer_seconds * 1000))
-        self.configure(db)
+        try:
+            if answer_seconds is not None:
+                db.execute(sql.SQL("SET statement_timeout = {}").format(answer_seconds * 1000))
+            self.configure(db)
+        except BaseException:
+            db.close()
+            raise
         return db
 
     async def connect_loop(self) -> AsyncConnection:

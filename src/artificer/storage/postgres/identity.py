@@ -137,6 +137,19 @@ def here(db: Connection) -> Identity | None:
     return found
 
 
+def checked(db: Connection) -> Connection:
+    """Return a new connection if the world may be written over it, or else close it.
+
+    Raises what `here` does.
+    """
+    try:
+        here(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def identity(db: Connection) -> Identity | None:
     """Return the world's identity as it is; None for tables of a layout without one.
 

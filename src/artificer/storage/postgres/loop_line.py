@@ -71,9 +71,10 @@ class LoopLine:
 
     async def _connected(self) -> AsyncConnection:
         if self._db is None or self._db.closed:
-            self._db = await self._database.connect_loop()
-            if not await is_here(self._db):
-                await self._db.close()
+            db = await self._database.connect_loop()
+            if not await is_here(db):
+                await db.close()
                 raise NotDone
+            self._db = db
             await self._db.execute(PLAN_ONCE)
         return self._db

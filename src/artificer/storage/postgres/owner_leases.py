@@ -11,7 +11,7 @@ from psycopg import Connection
 from artificer.errors import Fenced, OperatorError
 from artificer.ports import LeasedOwner, OwnerHost, OwnerLease
 from artificer.storage.postgres.connection import FAULTS, Database, designed, is_lost, only_read
-from artificer.storage.postgres.identity import here
+from artificer.storage.postgres.identity import checked
 
 T = TypeVar("T")
 
@@ -112,9 +112,8 @@ class PostgresOwnerLeases:
                     except FAULTS as error:
                         if not (is_lost(error) and self._db.broken):
                             raise
-                self._db = self._database.connect(TIMEOUT_SECONDS)
-                if not self._database.read_only:
-                    here(self._db)
+                db = self._database.connect(TIMEOUT_SECONDS)
+                self._db = db if self._database.read_only else checked(db)
                 return query(self._db)
             except FAULTS as error:
                 raise _explained(designed(error)) from error

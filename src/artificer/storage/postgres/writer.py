@@ -29,7 +29,7 @@ from artificer.storage.postgres.connection import (
     is_lost,
     only_read,
 )
-from artificer.storage.postgres.identity import here
+from artificer.storage.postgres.identity import checked
 from artificer.storage.postgres.loop_line import LoopLine, NotDone
 from artificer.storage.postgres.traces import are_there, status
 from artificer.storage.postgres.transaction import PostgresTransaction
@@ -237,8 +237,7 @@ class WritingLine:
 
     def _connected(self) -> Connection:
         if self._db is None or self._db.closed:
-            self._db = self._database.connect()
-            here(self._db)
+            self._db = checked(self._database.connect())
             self._db.execute(PLAN_ONCE)
         return self._db
 
