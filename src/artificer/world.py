@@ -418,8 +418,7 @@ async def _ended(
     """Return how a run stands, and the run if it is over and has got no more signals."""
     storage = resources.storage
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
-    signals = await storage.signals.read(run_id, state.letters)
-    if state.phase is not RunPhase.FINISHED or signals:
+    if state.phase is not RunPhase.FINISHED or await storage.signals.read(run_id, state.letters):
         return state, None
     await _tidy(resources, run_id, state)
     reader = output_reader(agent, state.run_spec) if agent.has_output else None

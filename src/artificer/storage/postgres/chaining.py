@@ -32,6 +32,11 @@ SELECT xid::text, entry, hash FROM (
 ) AS waiting ORDER BY waiting.xid, waiting.entry LIMIT %(limit)s
 """
 
+_JOIN: LiteralString = """
+INSERT INTO chain SELECT %s + n, world, xid::xid8, entry::bigint
+FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS new (world, xid, entry, n)
+"""
+
 
 class End(Struct, frozen=True):
     """The end of the chain: its place, and the last entry that has joined."""
@@ -72,18 +77,17 @@ def extend(db: Connection) -> End:
     assert row is not None
     end = end_of(db, locked=True)
     joining = waiting(db, end, ended=row[0])
-    position, world = end.tip.position, end.tip.world
-    rows: list[tuple[int, str, str, int]] = []
-    for xid, entry, hash_ in joining:
-        position, world = position + 1, next_world(world, hash_)
-        rows.append((position, world, xid, entry))
-    if not rows:
+    if not joining:
         return end
-    end = End(Tip(position, world), *joining[-1][:2])
-    db.cursor().executemany("INSERT INTO chain VALUES (%s, %s, %s::xid8, %s)", rows)
+    worlds, world = [], end.tip.world
+    for _, _, hash_ in joining:
+        worlds.append(world := next_world(world, hash_))
+    xids, entries, _ = zip(*joining, strict=True)
+    db.execute(_JOIN, (end.tip.position, worlds, list(xids), [str(entry) for entry in entries]))
+    end = End(Tip(end.tip.position + len(worlds), world), *joining[-1][:2])
     db.execute(
         "UPDATE tip SET position = %s, world = %s, xid = %s::xid8, entry = %s",
-        (position, world, end.xid, end.entry),
+        (end.tip.position, end.tip.world, end.xid, end.entry),
     )
     return end
 
