@@ -27,7 +27,7 @@ from cluster_kit import (
 )
 from measure import Row
 
-PAUSE_S = 0.05
+PAUSE_S = 0.1
 """Seconds between two runs of which the wait is measured."""
 
 FEW = 20
