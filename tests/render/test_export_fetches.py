@@ -24,7 +24,7 @@ def test_exports_open_no_connection_and_no_file_of_the_report(tmp_path: Path) ->
     canary = tmp_path / "canary.png"
     canary.write_bytes(b"\x89PNG")
     trace = tmp_path / "trace"
-    strace = ["strace", "-f", "-e", "trace=%network,openat,open", "-o", str(trace)]
+    strace = ["strace", "-f", "--seccomp-bpf", "-e", "trace=%network,openat,open", "-o", str(trace)]
     command = [*strace, sys.executable, __file__, str(canary)]
     folders = ":".join((str(Path(__file__).parent), str(Path(__file__).parents[1])))
     subprocess.run(command, check=True, env={"PYTHONPATH": folders, "PATH": "/usr/bin:/bin"})
