@@ -53,7 +53,10 @@ FIRST = (
     "tests/cli/",
     "tests/docs/",
     "tests/bench/",
+    "tests/render/test_export",
     "tests/test_mcp_conformance.py",
+    "tests/test_plugin.py",
+    "tests/test_wheels.py",
 )
 """Where the longest tests are. They start first, so that no worker is left with one at the end."""
 
