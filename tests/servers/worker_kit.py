@@ -39,6 +39,9 @@ class AnyReach(FamilyReach):
     def time(self, of_worker: int, now: int) -> int:
         return of_worker
 
+    def permit_s(self, of_worker: float, lease: int) -> float:
+        return of_worker
+
     def has_version(self, *, is_own: bool) -> bool:
         return True
 
@@ -74,15 +77,22 @@ class ServedJobs:
         """Make a token."""
         return self.tokens.new("worker", scopes or ("work",), 1)[1]
 
-    def serve(self, reach: FamilyReach | None = None, home: Path | None = None) -> World:
+    def serve(
+        self,
+        reach: FamilyReach | None = None,
+        home: Path | None = None,
+        settings: Settings = SETTINGS,
+    ) -> World:
         """Serve a fresh world from now on, or again the one in the folder ``home``."""
-        return self.run(self._serve(reach, home))
+        return self.run(self._serve(reach, home, settings))
 
-    async def _serve(self, reach: FamilyReach | None, home: Path | None) -> World:
+    async def _serve(
+        self, reach: FamilyReach | None, home: Path | None, settings: Settings
+    ) -> World:
         await self._forget()
-        self.world = World.in_memory(SETTINGS)
+        self.world = World.in_memory(settings)
         if home is not None:
-            kept = World.open(SETTINGS.replace(home=home, project="kept"))
+            kept = World.open(settings.replace(home=home, project="kept"))
             self.world = await self._open.enter_async_context(kept)
         access = Access("Ada", tokens=self.tokens)
         self._app = studio(self.world, access, self.hosts)

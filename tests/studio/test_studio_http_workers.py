@@ -17,20 +17,22 @@ from pathlib import Path
 
 import pytest
 from http_support import Seen, answer, serving
-from worker_kit import ServedJobs
+from worker_kit import SETTINGS, ServedJobs
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
-from artificer.config import Config
+from artificer.config import Config, SharedLimits
 from artificer.core.signals import Cancel
 from artificer.dispatch.over_http import HttpWorker
 from artificer.errors import ForbiddenError
+from artificer.ports import Permit, SharedLimit
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.permits import PermitKeeper
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.values.model import ModelFailure
-from artificer.world import World
+from artificer.world import World, storage_of
 
 pytestmark = [pytest.mark.req("http-worker-runs"), pytest.mark.xdist_group("http-worker")]
 
@@ -61,7 +63,7 @@ class Launcher:
         self.ended: list[str] = []
         self.may_end = asyncio.Event()
 
-    def agent(self, *answers: object) -> Agent:
+    def agent(self, *answers: object, model: ScriptedProvider | None = None) -> Agent:
         """Return the agent, whose model gives these answers."""
 
         @tool(effect="once")
@@ -74,13 +76,14 @@ class Launcher:
                 self.ended.append(target)
             return target
 
-        return Agent(ScriptedProvider(list(answers)), tools=[launch])  # type: ignore[arg-type]
+        model = model or ScriptedProvider(list(answers))  # type: ignore[arg-type]
+        return Agent(model, tools=[launch])
 
 
-async def submitted(served: ServedJobs) -> str:
+async def submitted(served: ServedJobs, world: World | None = None) -> str:
     """A run that is to be executed by a worker, of a fresh world."""
     gone = ModelFailure(code="unavailable", message="gone", attempts=1)
-    world, agent = served.serve(), Launcher().agent(gone)
+    world, agent = world or served.serve(), Launcher().agent(gone)
     run: str = served.run(world.run("Launch.", agent)).id
     served.run(served.jobs.submit(run, 3, 3))
     return run
@@ -94,10 +97,13 @@ async def working(
     times: LeaseTimes = TIMES,
     *,
     url: str = "",
+    opened: list[World] | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Let a worker of this process work."""
     storage = RemoteStorage(ApiClient(url or served.url, served.token()), wait_s=1)
     async with World.open(Config(home=home), storage) as world:
+        if opened is not None:
+            opened.append(world)
 
         async def execute(run: str, _: str) -> SegmentSaid:
             found = await world.resume(run, agent)
@@ -354,6 +360,50 @@ async def test_a_worker_that_is_cut_off_stops_before_its_lease_ends(
         async with working(served, tmp_path / "2", second.agent(say("Perhaps."))):
             await eventually(lambda: state_of(served, run) == "done")
     assert (calls_of(served, run), second.begun) == (["ambiguous"], [])
+
+
+LIMIT = "requests.scripted.at_once"
+
+
+@pytest.mark.req("http-worker-permits")
+async def test_workers_with_and_without_a_database_share_the_limits_of_requests(
+    served: ServedJobs, tmp_path: Path, line: HttpLine
+) -> None:
+    """They are the studio's; and one whose answer is lost takes its permit once."""
+    limits = SETTINGS.replace(requests={"scripted": SharedLimits(at_once=1, per_minute=4)})
+    world = served.serve(settings=limits)
+    runs = [await submitted(served, world) for _ in range(2)]
+    theirs = served.jobs.storage.permits  # of a worker with a database
+    taken = served.run(theirs.take([SharedLimit(LIMIT, 1)]))
+    assert isinstance(taken, Permit)
+    inside, go_on = list[int](), asyncio.Event()
+
+    async def answer(body: object) -> str:
+        inside.append(1)
+        await go_on.wait()
+        return "Done."
+
+    agent, worlds = Launcher().agent(model=ScriptedProvider(answer)), list[World]()
+    line.swallow = b"/permits HTTP"
+    url = f"http://127.0.0.1:{line.port}"
+    async with working(served, tmp_path, agent, url=url, opened=worlds):
+        await eventually(lambda: worlds)
+        ours = storage_of(worlds[0]).permits
+        await eventually(lambda: ours.waiting[LIMIT] == 2 and line.swallowed)
+        assert not inside
+        line.swallow = b"/permits HTTP"
+        await asyncio.wrap_future(served.ask(_given_back(theirs, taken)))
+        await eventually(lambda: inside and ours.waiting[LIMIT] == 1)
+        assert (len(inside), ours.held) == (1, {LIMIT: 1})
+        go_on.set()
+        await eventually(lambda: all(state_of(served, run) == "done" for run in runs))
+        assert line.swallowed == 2
+        await eventually(lambda: LIMIT not in served.run(served.jobs.permits.held()))
+    served.run(theirs.aclose())
+
+
+async def _given_back(keeper: PermitKeeper, permit: Permit) -> None:
+    await keeper.give_back(permit)
 
 
 @pytest.mark.req("http-worker-outages")

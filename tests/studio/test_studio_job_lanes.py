@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from artificer import Agent, Cancel, Config, ScriptedProvider, World
-from artificer.config import WorkerConfig
+from artificer.config import SharedLimits, WorkerConfig
 from artificer.dispatch.segments import Segments
-from artificer.errors import ForbiddenError, NotFoundError
-from artificer.ports import AwaitsRuns, Head, Record, SharedLimit
+from artificer.errors import Fenced, ForbiddenError, NotFoundError
+from artificer.ports import AwaitsRuns, Head, Permit, Record, SharedLimit
 from artificer.providers.scripted import call, reply
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.storage.memory.storage import MemoryStorage
+from artificer.storage.sqlite.permits import SqlitePermits
 from artificer.studio.access import Actor
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.queue import JobQueue
@@ -28,6 +31,7 @@ from artificer.values.canon import canonical, digest_of
 
 WORKER = Actor("worker", sender="token 1")
 LANES = WorkerConfig(lanes={"slow": 1})
+REQUESTS = {"scripted": SharedLimits(at_once=1, per_minute=30)}
 SLOW = [SharedLimit("lanes.slow.at_once", 1)]
 AGENT = Agent(ScriptedProvider([]), kind="chat")
 
@@ -61,7 +65,8 @@ def watch() -> Watch:
 
 @pytest_asyncio.fixture
 async def jobs(watch: Watch, tmp_path: Path) -> AsyncIterator[Jobs]:
-    config, storage = Config(home=tmp_path, worker=LANES), SharingStorage(watch)
+    storage = SharingStorage(watch)
+    config = Config(home=tmp_path, worker=LANES, requests=REQUESTS)
     async with World.open(config, storage, clock=watch) as world:
         jobs = Jobs(world)
         yield jobs
@@ -241,3 +246,68 @@ class TestFamilies:
         await jobs.world.cancel(child)
         jobs.idle.hurry(run)
         assert (await leased(jobs)).run == run
+
+
+AT_ONCE, PER_MINUTE = "requests.scripted.at_once", "requests.scripted.per_minute"
+
+
+@pytest.mark.req("http-worker-permits")
+class TestPermits:
+    async def test_a_permit_lasts_as_long_as_the_lease_may(self, jobs: Jobs, watch: Watch) -> None:
+        """A worker that is cut off goes on until then; one that was killed holds it no longer."""
+        await new_job(jobs)
+        row = await leased(jobs)
+        lasts = jobs.reach.permit_s(10, row.seconds)
+        assert await jobs.permits.take(row, "p", [AT_ONCE], lasts) is None
+        watch.ms += 599_000
+        assert await jobs.permits.take(row, "q", [AT_ONCE], lasts) is not None
+        await jobs.permits.renew(row, [Permit("p", (AT_ONCE,))], lasts)
+        watch.ms += 599_000
+        assert await jobs.permits.take(row, "q", [AT_ONCE], lasts) is not None
+        watch.ms += 2_000
+        assert await jobs.permits.take(row, "q", [AT_ONCE], lasts) is None
+
+    async def test_a_worker_takes_within_the_limits_of_the_world_whatever_it_says(
+        self, jobs: Jobs
+    ) -> None:
+        """It touches no permit of another lease, and none of a lane or a rate."""
+        for _ in range(2):
+            await new_job(jobs)
+        row, other = await leased(jobs), await leased(jobs)
+        names = [AT_ONCE, AT_ONCE, PER_MINUTE, "lanes.slow.at_once", "mine"]
+        assert await jobs.permits.take(row, "p", names, 600) is None
+        assert await jobs.permits.held() == {AT_ONCE: 1, PER_MINUTE: 1}
+        held = Permit("p", (AT_ONCE, PER_MINUTE, "lanes.slow.at_once"))
+        await jobs.permits.give_back(other, [held])
+        assert (await jobs.permits.held())[AT_ONCE] == 1
+        await jobs.permits.give_back(row, [held])
+        assert await jobs.permits.held() == {PER_MINUTE: 1}
+        await jobs.permits.renew(row, [held], 600)
+        assert await jobs.permits.held() == {AT_ONCE: 1, PER_MINUTE: 1}
+
+    async def test_a_permit_is_given_back_after_the_lease_and_by_no_former_one(
+        self, jobs: Jobs
+    ) -> None:
+        await new_job(jobs)
+        row = await leased(jobs)
+        await jobs.release(row)
+        assert jobs.ended(WORKER, row.run, row.attempt, row.fence).owner == row.owner
+        with pytest.raises(Fenced):
+            jobs.ended(Actor("other", sender="token 2"), row.run, row.attempt, row.fence)
+        await leased(jobs)
+        with pytest.raises(Fenced):
+            jobs.ended(WORKER, row.run, row.attempt, row.fence)
+
+
+@pytest.mark.req("http-worker-permits")
+async def test_what_a_studio_took_for_workers_is_not_its_own(tmp_path: Path) -> None:
+    """In a folder the room of a dead process comes free at once; but the workers go on."""
+    permits = SqlitePermits(tmp_path)
+    for permit in ("http-1.p", "ours"):
+        assert await permits.take(permit, [SharedLimit("two", 2)], 600) is None
+        await permits.renew([Permit(permit, ("two",))], 600)
+    assert await permits.take("next", [SharedLimit("two", 2)], 600) is not None
+    permits.close()
+    with closing(sqlite3.connect(tmp_path / "permits.db")) as db:
+        owners = dict(db.execute("SELECT permit, owner FROM permits"))
+    assert (owners["http-1.p"], bool(owners["ours"])) == ("", True)

@@ -404,6 +404,10 @@ BODY: dict[str, Any] = {
     "number": 1,
     "digest": DIGEST,
     "error": "It failed.",
+    "permit": "p",
+    "limits": ["requests.scripted.at_once"],
+    "seconds": 1,
+    "permits": [{"permit": "p", "limits": []}],
 }
 """Members of the bodies of workers."""
 

@@ -8,10 +8,13 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from worker_kit import AnyReach, ServedJobs
 
+from artificer.ports import SharedLimit
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.leases import HeldJob, HeldJobs
+from artificer.storage.remote.permits import RemotePermits
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.studio.access import Actor
+from artificer.testing.permits_suite import LONG_S, SHORT_S, PermitsSuite
 from artificer.testing.storage_suite import StorageSuite
 
 pytestmark = [pytest.mark.req("http-worker-storage"), pytest.mark.xdist_group("http-worker")]
@@ -52,20 +55,44 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
     found.close()
 
 
+async def storage_of(served: ServedJobs) -> tuple[RemoteStorage, OneJob]:
+    """The storage of a worker with one lease, which may touch everything."""
+    served.serve(AnyReach())
+    job, token = f"job-{secrets.token_hex(4)}", served.token()
+    actor = served.run(_actor(served, token))
+    served.jobs.queue.submit(job)
+    leased = served.run(served.jobs.lease(actor, "", 600, 0, _stays))
+    found = RemoteStorage(ApiClient(served.url, token), wait_s=0)
+    return found, OneJob(HeldJob(job, leased.attempt, leased.fence, leased.head))
+
+
 class TestRemote(StorageSuite):
     @pytest.fixture
     async def storage(self, served: ServedJobs) -> AsyncIterator[RemoteStorage]:
-        served.serve(AnyReach())
-        job = f"job-{secrets.token_hex(4)}"
-        token = served.token()
-        actor = served.run(_actor(served, token))
-        served.jobs.queue.submit(job)
-        leased = served.run(served.jobs.lease(actor, "", 600, 0, _stays))
-        found = RemoteStorage(ApiClient(served.url, token), wait_s=0)
-        held = OneJob(HeldJob(job, leased.attempt, leased.fence, leased.head))
+        found, held = await storage_of(served)
         for part in (found.journal, found.blobs, found.signals, found.budget, found.versions):
             vars(part)["_held"] = held
         yield found
+        await found.aclose()
+
+
+LIMITS = {"lanes.slow": 2, "lanes.other": 2, "model": 1, "one": 1, "other": 1, "five": 5}
+RATES = {"rate": (2, LONG_S), "short": (1, SHORT_S), "fifty": (50, LONG_S)}
+
+
+@pytest.mark.req("http-worker-permits")
+class TestRemotePermits(PermitsSuite):
+    @pytest.fixture
+    async def permits(self, served: ServedJobs) -> AsyncIterator[RemotePermits]:
+        found, held = await storage_of(served)
+        served.jobs.permits.limits = {
+            "all": (
+                *(SharedLimit(name, count) for name, count in LIMITS.items()),
+                *(SharedLimit(name, *rate) for name, rate in RATES.items()),
+            )
+        }
+        vars(found.permits)["_held"] = held
+        yield found.permits
         await found.aclose()
 
 

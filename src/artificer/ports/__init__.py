@@ -78,7 +78,14 @@ from artificer.ports.owner_leases import (
     OwnerLease,
     OwnerLeases,
 )
-from artificer.ports.permits import HasPermits, LimitReached, Permit, Permits, SharedLimit
+from artificer.ports.permits import (
+    HasPermits,
+    HasRequestLimits,
+    LimitReached,
+    Permit,
+    Permits,
+    SharedLimit,
+)
 from artificer.ports.provider import (
     Attaching,
     Memo,
@@ -168,6 +175,7 @@ __all__ = [
     "OwnerLeases",
     "HasPermits",
     "HasWorldName",
+    "HasRequestLimits",
     "SharedLimit",
     "Permit",
     "LimitReached",

@@ -71,3 +71,12 @@ class HasPermits(Protocol):
     @property
     def permits(self) -> Permits:
         """The permits of its world."""
+
+
+@runtime_checkable
+class HasRequestLimits(Protocol):
+    """A storage that says itself which limits requests have, as that of another machine."""
+
+    @property
+    def request_limits(self) -> Mapping[str, tuple[SharedLimit, ...]]:
+        """The present limits of each provider and ``provider/model`` that has any."""

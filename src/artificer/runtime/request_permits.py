@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.core.spec import RunSpec
 from artificer.ports import LimitReached, SharedLimit
@@ -21,11 +22,15 @@ WAIT_S = 300.0
 
 
 class RequestPermits(Struct, frozen=True):
-    """The permits of requests, with the limits of each provider and ``provider/model``."""
+    """The permits of requests, with the limits of each provider and ``provider/model``.
+
+    ``own`` are those of this process alone, where it has others; they are taken first.
+    """
 
     keeper: PermitKeeper | None = None
     limits: Mapping[str, tuple[SharedLimit, ...]] = {}
     patience_s: float = WAIT_S
+    own: RequestPermits | None = None
 
     @asynccontextmanager
     async def permit(
@@ -35,6 +40,15 @@ class RequestPermits(Struct, frozen=True):
 
         It waits within ``left_s``, the run's time. Where that is too short it yields a failure.
         """
+        if self.own is not None:
+            async with self.own.permit(spec, left_s, on_delta) as waited:
+                if isinstance(waited, ModelFailure):
+                    yield waited
+                    return
+                others = replace(self, own=None)
+                async with others.permit(spec, left_s - waited, on_delta) as longer:
+                    yield longer if isinstance(longer, ModelFailure) else waited + longer
+            return
         limits = (*self.limits.get(spec.provider, ()), *self.limits.get(spec.full_name, ()))
         if self.keeper is None or not limits:
             yield 0.0

@@ -16,7 +16,14 @@ from artificer.config import Config
 from artificer.core.policy import Consult, Policy
 from artificer.errors import AuthorError
 from artificer.policies.engine import consult_here
-from artificer.ports import BlobStore, Clock, Provider, SecretSource, SpendingLimit
+from artificer.ports import (
+    BlobStore,
+    Clock,
+    HasRequestLimits,
+    Provider,
+    SecretSource,
+    SpendingLimit,
+)
 from artificer.runtime.accounts import Account
 from artificer.runtime.budgets import Budgets
 from artificer.runtime.feed import Feed
@@ -157,8 +164,12 @@ class WorldResources:
     @cached_property
     def request_permits(self) -> RequestPermits:
         """The permits that every request of the world waits for."""
-        limits = request_limits(self.config)
-        return RequestPermits(self.storage.permits, limits) if limits else NO_REQUEST_PERMITS
+        limits, storage = request_limits(self.config), self.storage
+        shared: object = storage.storage
+        if isinstance(shared, HasRequestLimits):  # those of the settings here count for us alone
+            own = RequestPermits(storage.own_permits, limits) if limits else None
+            return RequestPermits(storage.permits, shared.request_limits, own=own)
+        return RequestPermits(storage.permits, limits) if limits else NO_REQUEST_PERMITS
 
     def tree_account(self, run: str, limit: SpendingLimit) -> Account:
         """Return the account of a run and its children, which share it in this process."""

@@ -148,10 +148,19 @@ class OpenStorage:
 
         return PermitKeeper(self.shared_permits)
 
+    @cached_property
+    def own_permits(self) -> PermitKeeper:
+        """The permits of limits that count for this process alone."""
+        from artificer.runtime.permits import PermitKeeper
+        from artificer.storage.memory.permits import MemoryPermits
+
+        return PermitKeeper(MemoryPermits())
+
     async def aclose(self) -> None:
         """Close the storage, and give up the runs and permits that this process has."""
-        if "permits" in self.__dict__:
-            await self.permits.aclose()
+        for name in ("permits", "own_permits"):
+            if name in self.__dict__:
+                await self.__dict__[name].aclose()
         await self.storage.aclose()
         await asyncio.to_thread(self.owner.close)
 

@@ -30,9 +30,11 @@ def health_of(world: World, worker: Worker) -> Health:
 
 def health_over_http(world: World, worker: HttpWorker) -> Health:
     """Return the health of a worker whose world a studio has, which tells more of it."""
+    storage = storage_of(world)
     return Health(
         world,
         lambda: worker_metrics(worker.report()),
+        lambda: permit_metrics(storage.permits),
         draining=lambda: worker.report().draining,
         own_problem=worker.problem,
     )

@@ -17,6 +17,7 @@ from artificer.ports import Head
 from artificer.shielded import finished
 from artificer.storage.remote.client import ApiCall, UnreachableError
 from artificer.storage.remote.leases import HeldJob
+from artificer.storage.remote.permits import LimitOf
 from artificer.storage.remote.storage import RemoteStorage
 
 log = logging.getLogger("artificer.worker")
@@ -64,6 +65,7 @@ class _Leased(Struct):
 
 class _LeaseFound(Struct):
     job: _Leased | None
+    limits: list[LimitOf] = []
 
 
 class _Any(Struct):
@@ -132,6 +134,7 @@ class JobServer:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, MAX_PAUSE_S)
                 continue
+            self._storage.permits.learn(found.limits)
             if (job := found.job) is not None:
                 return HeldJob(job.run, job.attempt, job.fence, job.head, job.former)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from artificer.errors import ConfigError
-from artificer.ports import Storage, StoragePlace
+from artificer.ports import SharedLimit, Storage, StoragePlace
 from artificer.storage.memory.snapshots import MemorySnapshots
 from artificer.storage.remote.blobs import RemoteBlobs
 from artificer.storage.remote.budget import RemoteBudget
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.journal import RemoteJournal
 from artificer.storage.remote.leases import HeldJobs
+from artificer.storage.remote.permits import RemotePermits
 from artificer.storage.remote.signals import RemoteSignals
 from artificer.storage.remote.versions import RemoteVersions
 
@@ -41,8 +43,15 @@ class RemoteStorage:
         """The accounts that leased runs spend from."""
         self.versions = RemoteVersions(api, self.held)
         """The versions of workspaces that leased runs may see."""
+        self.permits = RemotePermits(api, self.held)
+        """The permits of the world, for requests to models."""
         self.snapshots = MemorySnapshots()
         """Kept states of leased runs, in memory."""
+
+    @property
+    def request_limits(self) -> Mapping[str, tuple[SharedLimit, ...]]:
+        """The limits of requests that all workers of the world share, by provider and model."""
+        return self.permits.limits
 
     async def aclose(self) -> None:
         """Close the connections. It may be called more than once."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from artificer.ownership.job_leases import PREFIX
 from artificer.ownership.process import ProcessOwner, owner_of
 from artificer.ports import LimitReached, Permit, SharedLimit
 from artificer.storage.sqlite.cache import is_damage, open_cache, remove_cache, unusable_cache
@@ -71,7 +72,7 @@ class SqlitePermits:
         """Extend permits; one that was lost counts again."""
         owner, now = self._owned().id, time.monotonic()
         rows = [
-            (name, permit.id, owner, now, now + lease_s, True)
+            (name, permit.id, _holder(permit.id, owner), now, now + lease_s, True)
             for permit in permits
             for name in permit.limits
         ]
@@ -150,7 +151,8 @@ def _take(
         rows = []
         for limit in limits:
             held, lasts = limit.period_s is None, limit.period_s or lease_s
-            rows.append((limit.name, permit, owner.id, now, now + lasts, held))
+            holder = _holder(permit, owner.id)
+            rows.append((limit.name, permit, holder, now, now + lasts, held))
         db.executemany(_KEEP, rows)
     return reached
 
@@ -175,9 +177,17 @@ def _reached(
 
 def _forget_dead(db: sqlite3.Connection, owner: ProcessOwner) -> bool:
     """Forget what dead processes held; return whether there was anything."""
-    owners = db.execute("SELECT DISTINCT owner FROM permits WHERE held").fetchall()
+    query = "SELECT DISTINCT owner FROM permits WHERE held AND owner <> ''"
+    owners = db.execute(query).fetchall()
     dead = [(each,) for (each,) in owners if owner.died(each)]
     return db.executemany("DELETE FROM permits WHERE held AND owner = ?", dead).rowcount > 0
+
+
+def _holder(permit: str, owner: str) -> str:
+    """Return the holder of a permit: no process for that of a worker over HTTP, which goes on when
+    the studio dies that has taken it.
+    """
+    return "" if permit.startswith(PREFIX) else owner
 
 
 def _file_at(path: Path) -> tuple[int, int]:

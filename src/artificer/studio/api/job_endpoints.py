@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from artificer.studio.api import jobs, working
+from artificer.studio.api import jobs, permits, working
 from artificer.studio.api import worker_data as d
 from artificer.studio.api.declared import ApiEndpoint, EndpointWork
 from artificer.studio.jobs.said import Beat
@@ -47,6 +47,9 @@ def _writing() -> list[ApiEndpoint]:
         "signals": (working.post_signal, d.PostedAnswer, d.SignalBody),
         "spending": (working.spend_budget, d.NothingAnswer, d.SpendBody),
         "versions": (working.add_version, d.AddedAnswer, d.VersionBody),
+        "permits": (permits.take_permit, d.PermitAnswer, d.PermitBody),
+        "permits/renew": (permits.renew_permits, d.NothingAnswer, d.RenewBody),
+        "permits/give-back": (permits.give_back_permits, d.NothingAnswer, d.GiveBackBody),
     }
     return [
         ApiEndpoint("POST", f"{_OF}/{name}", "work", work, answer, body=body)
@@ -56,6 +59,7 @@ def _writing() -> list[ApiEndpoint]:
 
 def _reading() -> list[ApiEndpoint]:
     return [
+        ApiEndpoint("GET", "/limits", "work", permits.list_limits, d.LimitStandings),
         ApiEndpoint(
             "GET", "/signals", "work", working.wait_for_signals, d.SinceAnswer, d.SinceQuery
         ),

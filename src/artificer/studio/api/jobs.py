@@ -115,10 +115,24 @@ class JobPage(Struct, frozen=True):
     next: str | None
 
 
+class LimitOfRequests(Struct, frozen=True):
+    """A limit of the requests to a provider or a ``provider/model``: it is ``of`` that."""
+
+    of: str
+    name: str
+    count: int
+    period_s: float | None
+
+
 class LeaseAnswer(Struct, frozen=True):
-    """A job that is the sender's now; null where there was none."""
+    """A job that is the sender's now; null where there was none.
+
+    ``limits`` are those that all workers of the world share: a request to a model needs a permit
+    under each limit of its provider and its model.
+    """
 
     job: LeasedJob | None
+    limits: tuple[LimitOfRequests, ...]
 
 
 async def submit_job(request: ApiRequest) -> JobAnswer:
@@ -151,7 +165,13 @@ async def lease_job(request: ApiRequest) -> LeaseAnswer:
     body: LeaseBody = request.body
     jobs, actor, gone = request.context.jobs, request.actor, request.http.is_disconnected
     with jobs.waiting(actor.sender):
-        return LeaseAnswer(await jobs.lease(actor, body.request, body.seconds, body.wait, gone))
+        job = await jobs.lease(actor, body.request, body.seconds, body.wait, gone)
+    limits = [
+        LimitOfRequests(of, limit.name, limit.count, limit.period_s)
+        for of, found in jobs.permits.limits.items()
+        for limit in found
+    ]
+    return LeaseAnswer(job, tuple(limits))
 
 
 async def beat_job(request: ApiRequest) -> Beat:

@@ -13,6 +13,7 @@ from artificer.ports import Amount, Head
 from artificer.studio.api.acting import BASE64, MAX_BASE64
 from artificer.studio.api.declared import DigestText, ShortName
 from artificer.studio.api.jobs import MAX_WAIT, HeldBody, RequestName, WholeNumber
+from artificer.studio.jobs.permits import MAX_PERMITS
 
 MAX_RECORDS = 1_000
 """Records of one append, or of one answer."""
@@ -30,6 +31,13 @@ RunName = Annotated[str, Meta(min_length=1, max_length=200)]
 HashText = Annotated[str, Meta(pattern="^(sha256:[0-9a-f]{64})?$", max_length=71)]
 
 Base64Text = Annotated[str, Meta(pattern=BASE64, max_length=MAX_BASE64)]
+
+
+PermitName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$", max_length=64)]
+
+LimitNames = Annotated[tuple[Annotated[str, Meta(max_length=350)], ...], Meta(max_length=10)]
+
+PermitSeconds = Annotated[float, Meta(gt=0, le=3_600)]
 
 
 class PlaceBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,6 +152,42 @@ class VersionBody(HeldBody, frozen=True, forbid_unknown_fields=True):
     number: WholeNumber
     digest: DigestText
     of: ShortName = ""
+
+
+class PermitBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """A permit under the limits of these names, for a request to a model.
+
+    It lasts for ``seconds`` without being renewed, and no less than the lease. ``request`` names
+    the request.
+    """
+
+    permit: PermitName
+    limits: LimitNames
+    seconds: PermitSeconds
+    request: RequestName = ""
+
+
+class HeldPermit(Struct, frozen=True, forbid_unknown_fields=True):
+    """A permit that was taken, and the names of its limits."""
+
+    permit: PermitName
+    limits: LimitNames
+
+
+HeldPermits = Annotated[tuple[HeldPermit, ...], Meta(max_length=MAX_PERMITS)]
+
+
+class RenewBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """Permits of a job that go on for ``seconds``."""
+
+    permits: HeldPermits
+    seconds: PermitSeconds
+
+
+class GiveBackBody(HeldBody, frozen=True, forbid_unknown_fields=True):
+    """Permits of a job whose requests have ended; the lease may have ended since."""
+
+    permits: HeldPermits
 
 
 class HeldQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -274,6 +318,31 @@ class WorkspaceNames(Struct, frozen=True):
     """The names of workspaces, in order."""
 
     names: tuple[str, ...]
+
+
+class PermitAnswer(Struct, frozen=True):
+    """The limit that is ``reached``, null where the permit is taken.
+
+    ``seconds`` is when there will be room, 0 where nobody knows.
+    """
+
+    reached: str | None
+    seconds: float
+
+
+class LimitStanding(Struct, frozen=True):
+    """At most ``count`` permits, at once or within ``period_s``, and how many are ``held`` now."""
+
+    name: str
+    count: int
+    period_s: float | None
+    held: int
+
+
+class LimitStandings(Struct, frozen=True):
+    """The limits of requests to models."""
+
+    limits: tuple[LimitStanding, ...]
 
 
 class NothingAnswer(Struct, frozen=True):

@@ -36,6 +36,10 @@ class FamilyReach:
         """
         return now
 
+    def permit_s(self, of_worker: float, lease: int) -> float:
+        """Return how long a permit lasts that nobody renews: no less than the lease of its job."""
+        return max(of_worker, lease)
+
     def has_version(self, *, is_own: bool) -> bool:
         """Whether a blob may be a version: one of its own."""
         return is_own

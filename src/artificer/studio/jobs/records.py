@@ -163,7 +163,7 @@ class JobRecords:
         """Post a signal to a run of the job. Raises ForbiddenError."""
         self.own(row, run)
         await (await self.blobs(row)).check(references(body))
-        number: int = await self._once(row, request, lambda: self._storage.signals.post(run, body))
+        number: int = await self.once(row, request, lambda: self._storage.signals.post(run, body))
         return number
 
     async def spend(self, row: JobRow, spending: Spending, request: str) -> None:
@@ -177,7 +177,7 @@ class JobRecords:
             if checked.reservations:
                 await budget.reserve(checked.reservations)
 
-        await self._once(row, request, change)
+        await self.once(row, request, change)
 
     async def spent(self, row: JobRow, account: str, now: int) -> Spent:
         """Return what an account of the job has spent. Raises ForbiddenError."""
@@ -269,7 +269,7 @@ class JobRecords:
             )
         return Reservation(wanted.account, wanted.number, wanted.need, limit, now, until)
 
-    async def _once(self, row: JobRow, request: str, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def once(self, row: JobRow, request: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Do what a request asks for; the same request again is answered as before.
 
         Also one that comes while the first is being done: its sender did not wait.

@@ -31,13 +31,14 @@ from artificer.studio.jobs.idle import IdleJobs
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.lanes import JobLanes
 from artificer.studio.jobs.leasing import JobParts, Leasing, Lessee
+from artificer.studio.jobs.permits import JobPermits
 from artificer.studio.jobs.queue import JobQueue, lost
 from artificer.studio.jobs.reach import FAMILY, FamilyReach
 from artificer.studio.jobs.rows import JobRow
 from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.sweeping import QueueDispatcher, Sweeping
 from artificer.values.canon import digest_of
-from artificer.wiring.limits import lane_limits
+from artificer.wiring.limits import lane_limits, request_limits
 from artificer.world import World, storage_of
 
 POLL_S = 0.25
@@ -62,6 +63,7 @@ class Jobs:
         self.families = JobFamilies(world.storage, self.queue, self.idle)
         limits = lane_limits(world.config.worker)
         self.lanes = JobLanes(limits, self.storage.shared_permits)
+        self.permits = JobPermits(request_limits(world.config), self.storage.shared_permits)
         self.announced = AnnouncedLeases(self.storage)
         self.changed = asyncio.Event()
         """Set when a job may have become due."""
@@ -123,6 +125,13 @@ class Jobs:
         """Return a job that a sender has leased. Raises NotFoundError, Fenced."""
         row = self.queue.held(run, attempt, fence)
         if row.holder != actor.sender:
+            raise lost(row, attempt)
+        return row
+
+    def ended(self, actor: Actor, run: str, attempt: int, fence: int) -> JobRow:
+        """Return a job whose last lease is, or was, this one. Raises NotFoundError, Fenced."""
+        row = self.queue.get(run)
+        if (row.holder, row.attempt, row.fence) != (actor.sender, attempt, fence):
             raise lost(row, attempt)
         return row
 
