@@ -202,10 +202,14 @@ class ReplyChecked(_Event):
 
 
 class RunResumed(_Event):
-    """A process took the run up again. ``epoch`` is its right to write."""
+    """A process took the run up again. ``epoch`` is its right to write.
+
+    ``unreleased`` says that the one before had not let go of it: it died, or is out of reach.
+    """
 
     type: ClassVar[Literal["RunResumed"]] = "RunResumed"
     epoch: int
+    unreleased: bool = False
 
 
 class CancelRequested(_Event):

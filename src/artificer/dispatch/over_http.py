@@ -30,7 +30,7 @@ class HttpWorker:
                 "This world is not behind a studio.", hint="Name one: --api https://HOST"
             )
         self._server = JobServer(storage, times)
-        self._segments = Segments(world, agents, _woken_there)
+        self._segments = Segments(world, agents, _woken_there, counts_falls=False)
         self._course = Course()
 
     async def run(self, slots: int, grace_s: float) -> None:

@@ -11,7 +11,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.waits import CallWait
 from artificer.dispatch.agents import Agents, agent_of_run
 from artificer.dispatch.awaited import AwaitedRun, awaited, held_back, some_go_on
-from artificer.dispatch.callers import EndedCallers, caller_of, state_of
+from artificer.dispatch.callers import EndedCallers, caller_of
 from artificer.errors import (
     ArtificerError,
     Fenced,
@@ -23,6 +23,8 @@ from artificer.errors import (
 )
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
 from artificer.runtime.delays import LOOKED_AT, delay_of
+from artificer.runtime.falls import delay_after, falls_of
+from artificer.runtime.load import Loaded
 from artificer.runtime.signals import has_signal
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import waited_for
@@ -55,7 +57,8 @@ class Segments:
     """Executes the runs of a world. ``execute`` is a `ports.ExecuteSegment`.
 
     With ``wake_caller``, which takes a run that has become idle, the runs of agents that runs call
-    are left to workers, as runs of their own.
+    are left to workers, as runs of their own. With ``counts_falls``, it leaves alone what workers
+    die of; a studio counts that itself.
     """
 
     def __init__(
@@ -63,12 +66,17 @@ class Segments:
         world: World,
         agents: Agents,
         wake_caller: Callable[[str], Awaitable[None]] | None = None,
+        *,
+        counts_falls: bool = True,
     ) -> None:
         self._world = world
         self._storage = world.storage
         self._agents = agents
         self._wake_caller = wake_caller
         self._ended_callers = EndedCallers(world.storage)
+        self._counts_falls = counts_falls
+        self.abandoned = set[str]()
+        """Runs that nobody executes, because those who did have died of it."""
 
     @property
     def _submits(self) -> bool:
@@ -102,11 +110,13 @@ class Segments:
             raise OperatorError(f"Its program failed: {kind}. The log says more.") from error
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
+        journal, blobs = self._storage.journal, self._storage.blobs
+        self.abandoned.discard(run)
         try:
-            state = await state_of(self._storage, run)
+            loaded = await restore(journal, blobs, self._storage.snapshots, run)
         except NotFoundError:  # it is pruned
             return RunOver()
-        spec = state.run_spec
+        state, spec = loaded.state, loaded.state.run_spec
         if cause.startswith(CANCEL):
             await self._cancel(run, state, cause.removeprefix(CANCEL))
         elif why := await self._ended_callers.why(caller_of(run, spec)):
@@ -114,6 +124,8 @@ class Segments:
         if cause == CHILD and await self._waits_on(run, state):
             return AwaitsRuns(tuple(wait.run for wait in state.waits))
         found = await self._standing(run, state)
+        if found is None and self._counts_falls:
+            found = await self._after_falls(run, loaded)
         if found is None:
             agent, deps = await agent_of_run(self._storage, run, spec, self._agents)
             idle = await resume_submitted(self._world, run, agent, deps, submits=self._submits)
@@ -197,6 +209,19 @@ class Segments:
             waits = tuple(wait.run for wait in state.waits)
             return AwaitsRuns(waits) if below and state.only_waits else None
         return Parked()
+
+    async def _after_falls(self, run: str, loaded: Loaded) -> SegmentEnd | None:
+        """Return how long to leave a run alone whose workers died; None where it can go on."""
+        falls, state = falls_of(loaded.lines), loaded.state
+        if not falls or await self._storage.signals.read(run, state.letters):
+            return None
+        delay = delay_after(falls, run)
+        if delay is None:
+            log.error("run %s is left alone: %d processes died executing it", run, falls)
+            self.abandoned.add(run)
+            return Parked()
+        left = delay - (self._world.clock.now() - state.now) / 1000
+        return Parked(left) if left > 0 else None
 
     async def _delay(self, run: str, state: RunState) -> float | None:
         """Return the seconds until a stalled run is tried again, None for never."""

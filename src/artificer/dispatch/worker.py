@@ -89,7 +89,8 @@ class Worker:
             await asyncio.sleep(self._options.sweep.new_s)
             if not self._course.executing:
                 await self._sweeper.look_at_all(GOING_ON)
-                if not self._course.executing and not self._sweeper.backlog.open:
+                abandoned = len(self._segments.abandoned)
+                if not self._course.executing and self._sweeper.backlog.open <= abandoned:
                     return
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:

@@ -37,6 +37,8 @@ class Hold:
         self.run = run
         self._take_over = take_over
         self.former = GONE
+        self.unreleased = False
+        """Whether another owner had the run, and did not let go of it."""
         self.lapses = 0
         """How often the owner's lease had ended, when the run was last known to be ours."""
 
@@ -56,6 +58,7 @@ class Hold:
         doubtful = {name: one for name, one in found.items() if one.liveness != "gone"}
         living = [one for one in doubtful.values() if one.liveness == "alive"]
         self.former = next(iter([*living, *doubtful.values()]), GONE)
+        self.unreleased = any(name != self._owner.id for name in names)
         if self.former.liveness == "alive" and not self._take_over:
             raise OwnedError(
                 f"Run {self.run} is owned by {self.former.who}, which is alive{self.former.why}.",

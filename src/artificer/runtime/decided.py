@@ -23,7 +23,7 @@ _SAID: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "Steered": ("steer", ("by",)),
     "FollowUpReceived": ("follow-up", ("by",)),
     "ChecklistTicked": ("tick", ("checklist", "version", "item", "checked", "by")),
-    "RunResumed": ("resumed", ("epoch",)),
+    "RunResumed": ("resumed", ("epoch", "unreleased")),
     "RunPruned": ("pruned", ("records", *PEOPLE)),
     "RunFinished": ("finished", ("status", "deliverable")),
 }

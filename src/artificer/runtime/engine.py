@@ -129,7 +129,7 @@ class Engine(Struct):
     async def _settle_open(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
         """Settle the intents that a crash left open, and return those to perform."""
         now = self.performer.clock.now()
-        resumed = ev.RunResumed(at=now, epoch=ledger.epoch)
+        resumed = ev.RunResumed(at=now, epoch=ledger.epoch, unreleased=ledger.was_unreleased)
         unsure = [i for i in before.open if isinstance(i, CallTool) and i.effect != "pure"]
         probed, uncertain = await ask_world(ledger, self.performer, before.open)
         receipts, again = recover(before.open, now, probed, uncertain)

@@ -28,6 +28,7 @@ from artificer.runtime.bindings import binding_in
 from artificer.runtime.delays import retry_at
 from artificer.runtime.explain_build import next_of_build, why_building
 from artificer.runtime.explain_submitted import who_goes_on, worker_command, workers_go_on
+from artificer.runtime.falls import MAX_FALLS, falls_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.queued import is_queued
 from artificer.runtime.turns import turns_of
@@ -107,7 +108,7 @@ def explain(
     state = loaded.state
     queued = for_workers and is_queued(state.run_spec, state.standing, loaded.head.seq)
     again = retry_at(state, loaded.lines) if for_workers else None
-    workers = for_workers and state.build is None
+    workers = for_workers and state.build is None and falls_of(loaded.lines) < MAX_FALLS
     turns = turns_of(loaded.lines)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
@@ -156,17 +157,21 @@ def _why(state: RunState, lines: Sequence[Line]) -> str:
         return "Every spec is merged, and the merged tree passes."
     if state.reason is not None:
         return _why_ended(state, state.reason, events)
-    return _why_open(state, events)
+    return _why_open(state, events, lines)
 
 
 _OPEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
+_FALLEN = (
+    "{} processes died executing it and recorded nothing: what it does may be the cause. Workers "
+    "leave it alone until somebody sends it a message or resumes it."
+)
 _UNCHECKED = (
     "Its last reply waits for the agent's own code, which has not come to a verdict: resuming it "
     "with the agent checks the reply again."
 )
 
 
-def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
+def _why_open(state: RunState, events: Sequence[ev.Event], lines: Sequence[Line]) -> str:
     if state.build is not None:
         return why_building(state.build, held=state.hold is not None)
     if state.phase is RunPhase.STALLED:
@@ -179,14 +184,22 @@ def _why_open(state: RunState, events: Sequence[ev.Event]) -> str:
         return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
     if state.only_waits:
         return _why_waiting(state)
+    return _why_going_on(state, lines)
+
+
+def _why_going_on(state: RunState, lines: Sequence[Line]) -> str:
+    if (falls := falls_of(lines)) >= MAX_FALLS:
+        return _FALLEN.format(falls)
     return _UNCHECKED if state.phase is RunPhase.CHECKING else _OPEN
 
 
 def _why_waiting(state: RunState) -> str:
     if state.standing == "waiting":
         return "It waits for a person to answer."
-    found = ", ".join(f"{wait.run}, which is {wait.standing}" for wait in state.waits)
-    return f"It waits for runs that it started: {found}."
+    found = [f"{wait.run}, which is {wait.standing}" for wait in state.waits]
+    what = f"{len(found)} runs" if len(found) > 1 else "a run"
+    more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    return f"It waits for {what} that it started: {', '.join([*found[:SHOWN], *more])}."
 
 
 def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:

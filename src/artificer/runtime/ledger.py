@@ -83,6 +83,11 @@ class Ledger:
         """The state of the run's former owner when the run was acquired."""
         return self._hold.former
 
+    @property
+    def was_unreleased(self) -> bool:
+        """Whether that owner had not let go of the run."""
+        return self._hold.unreleased
+
     async def commit(self, *events: Event, outcomes: Sequence[Outcome] = ()) -> Sequence[Intent]:
         """Record events and all that follows from them; return the intents to be performed.
 

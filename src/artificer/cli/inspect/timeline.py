@@ -107,8 +107,8 @@ def _event(
             summary = joined(_tool(intent, calls), found, reason)
         case ev.ReplyChecked():
             summary, details = _checked(event)
-        case ev.RunResumed(epoch=epoch):
-            summary = f"epoch {epoch}"
+        case ev.RunResumed(epoch=epoch, unreleased=unreleased):
+            summary = joined(f"epoch {epoch}", "not released before" if unreleased else "")
         case ev.RunForked(origin=origin, steer=steer, attachments=attached):
             summary = joined(f"from {origin.run}, record {origin.seq}", *origin.changed)
             details = (*filter(None, (steer,)), *map(described, attached))
