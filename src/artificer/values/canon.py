@@ -80,7 +80,7 @@ def canonical(value: Any) -> bytes:
     """
     try:
         data = orjson.dumps(value, option=_OPTIONS)
-        if b"null" in data and _holds_no_number(value):  # orjson writes NaN as null
+        if data.find(b"null") >= 0 and _holds_no_number(value):  # orjson writes NaN as null
             raise CanonicalError("This value has no canonical JSON: NaN or infinity.")
         if not _unsure(data):
             return data

@@ -32,14 +32,14 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
         if member.name in without:
             continue
         kept = "member" if _is_plain(member.type) else "of[member.__class__](member)"
-        lines.append(f"    member = value.{member.name}")
+        take = f"member = value.{member.name}; out[{member.name!r}] = {kept}"
         if member.default is NODEFAULT and member.default_factory is NODEFAULT:
-            lines.append(f"    out[{member.name!r}] = {kept}")
+            lines.append(f"    {take}")
             continue
         factory = member.default_factory
-        names[f"d{number}"] = member.default if factory is NODEFAULT else factory()
-        lines.append(f"    if member is not d{number} and member != d{number}:")
-        lines.append(f"        out[{member.name!r}] = {kept}")
+        default = names[f"d{number}"] = member.default if factory is NODEFAULT else factory()
+        lines.append(f"    if {_differs(f'value.{member.name}', member.type, default, number)}:")
+        lines.append(f"        {take}")
     config = kind.__struct_config__
     if getattr(kind, "tag_is_content", False):
         lines.append(f"    out[{config.tag_field!r}] = {config.tag!r}")
@@ -47,6 +47,19 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     exec("\n".join(lines), names)
     made: Lean = names["lean"]
     return made
+
+
+def _differs(member: str, hint: Any, default: Any, number: int) -> str:
+    """The condition that a member is not the default, as quick as its type allows.
+
+    Most members are the default. Of some types only one value is false, so it alone can be one.
+    """
+    if default is None:
+        return f"{member} is not None"
+    kind = default.__class__
+    if not default and kind in (str, int, bool, tuple) and kind in (hint, get_origin(hint)):
+        return member
+    return f"{member} is not d{number} and {member} != d{number}"
 
 
 class _ByClass(dict[type, Callable[[Any], Any]]):
@@ -64,7 +77,7 @@ def _made_for(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, Struct):
         return lean_of(kind)
     if issubclass(kind, Enum):
-        return lambda member: member.value
+        return lambda member: member._value_  # `value` is a property, made in Python
     if kind is tuple or kind is list:
         return lambda member: [of[item.__class__](item) for item in member]
     if kind is dict:
