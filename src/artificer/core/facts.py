@@ -27,7 +27,7 @@ from artificer.core.gate import cut_off, judge
 from artificer.core.intents import CheckReply, Finish, FinishReason, Intent, JudgeCalls
 from artificer.core.kinds import KINDS
 from artificer.core.policy import Consult, Occasion
-from artificer.core.repeats import RECENT, refused_before, repeated_calls
+from artificer.core.repeats import repeated_calls
 from artificer.core.reports import EMPTY, check_report, conclude_report
 from artificer.core.rules import keeps_reports, since
 from artificer.core.state import RunState
@@ -134,7 +134,6 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int, judges: Judges) -
     if state.stop == "max_tokens" and since(spec, 2):
         refused = cut_off(calls, state.request().max_tokens)
         return ev.CallsJudged(at=at, intent=intent.n, verdicts=refused)
-    before = refused_before(state.history[-RECENT - 1 : -1]) if since(spec, 2) else frozenset()
     model = f"{spec.provider}/{spec.model}"
     verdicts = judge(
         calls,
@@ -147,7 +146,7 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int, judges: Judges) -
             spec.kind,
             model,
             state.taint,
-            before,
+            state.history,
             spec.rules,
             tuple(source.label for source in state.sources if source.digest is not None),
             judges.sources,

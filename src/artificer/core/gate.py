@@ -18,6 +18,7 @@ from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.described import description_at
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Consult, Occasion, Policy, PolicyQuery, decide_on
+from artificer.core.repeats import refused_before
 from artificer.core.rules import since
 from artificer.core.verdict import Refused, Verdict
 from artificer.values.base import JsonObject, Problem
@@ -75,7 +76,7 @@ def judge(
             )
         else:
             verdict = _judge(call, toolset, rules, made, seen)
-            if verdict.content and (call.name, call.arguments) in occasion.refused:
+            if verdict.content and _was_refused(call, occasion):
                 verdict = _refused_again(verdict, toolset.get(call.name))
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
@@ -143,6 +144,12 @@ def _judge(
         digest=digest,
         resources=tool.resources_of(arguments),
     )
+
+
+def _was_refused(call: ToolUseBlock, occasion: Occasion) -> bool:
+    """Whether the same call was refused in one of the turns before (rules 2)."""
+    written = (call.name, call.arguments)
+    return since(occasion, 2) and written in refused_before(occasion.history)
 
 
 def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:

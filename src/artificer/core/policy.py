@@ -7,7 +7,7 @@ strictest decision wins: a doubt counts against the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from sys import intern
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from artificer.core.conditions import NO, YES, Condition, Match, both
 from artificer.core.rules import RULES
 from artificer.core.taint import Taint, flow_reason
 from artificer.values.base import CheckedValue, JsonObject, Meta, Value
+from artificer.values.blocks import Message
 from artificer.values.by_identity import ByIdentity
 from artificer.values.canon import canonical, digest_of
 
@@ -143,15 +144,15 @@ class Decision(Value):
 class Occasion(NamedTuple):
     """In what run a call is made, by which rules, and what its conversation holds by then.
 
-    ``refused`` are calls that did not run lately: tool and arguments, as they were written.
-    ``labels`` are those of the results that artifacts can be bound to, and ``sources`` the data of
-    the ones that this turn cites.
+    ``history`` is that conversation, up to the reply that makes the call. ``labels`` are those of
+    the results that artifacts can be bound to, and ``sources`` the data of the ones that this turn
+    cites.
     """
 
     kind: str = ""
     model: str = ""
     taint: Taint | None = None
-    refused: frozenset[tuple[str, str]] = frozenset()
+    history: Sequence[Message] = ()
     rules: int = RULES
     labels: tuple[str, ...] = ()
     sources: Mapping[str, bytes] = MappingProxyType({})

@@ -92,10 +92,14 @@ def repeated_calls(history: Sequence[Message]) -> str:
 
 
 def refused_before(history: Sequence[Message]) -> frozenset[tuple[str, str]]:
-    """Return the calls of the last turns that did not run: tool and arguments, as written."""
-    turns, refused = 0, set[str]()
+    """Return the calls of the last turns that did not run: tool and arguments, as written.
+
+    The reply that ends ``history`` is not one of these turns.
+    """
+    turns = 0
+    refused: set[str] = set()
     found: set[tuple[str, str]] = set()
-    for message in reversed(history[-RECENT:]):
+    for message in reversed(history[-RECENT - 1 : -1]):
         called = False
         for block in message.blocks:
             if isinstance(block, ToolResultBlock) and block.status in REFUSED:
