@@ -8,6 +8,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
 
 from artificer.contracts.definition import ModelRequest
 from artificer.errors import AuthorError
@@ -143,7 +146,7 @@ def _body(request: ModelRequest) -> JsonObject:
 
 def _to_wire(message: Message) -> list[JsonObject]:
     """Return the message as it is; results without attachments have the form that they had."""
-    item = message.to_json()
+    item: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(message))
     for block in item["blocks"]:
         if block.get("attachments") == []:
             del block["attachments"]
