@@ -41,6 +41,11 @@ class _Intent(Value, tag_field="type"):
     n: int
 
     @property
+    def call_id(self) -> str:
+        """The id of the call that it is about, if it is about one."""
+        return ""
+
+    @property
     def digest(self) -> str:
         """Digest of the kind of intent and of what it says."""
         return digest_of(type(self).__name__.encode() + self.identity())
@@ -137,7 +142,7 @@ class Finish(_Intent):
     reason: FinishReason
 
 
-INLINE = (JudgeCalls, CheckReply, Finish)
+INLINE = frozenset({JudgeCalls, CheckReply, Finish})
 """The intents whose facts need nothing from outside: they are answered in the same commit."""
 
 

@@ -33,18 +33,11 @@ class OutputRefs(Value):
 
 def outputs_of(state: RunState, event: Event) -> tuple[OutputRefs | None, list[bytes]]:
     """Return what an event has brought, and its blobs. ``state`` is the one before it."""
-    match event:
-        case ModelResponded(blocks=blocks):
-            return _reply(blocks)
-        case ToolReturned(intent=intent, content=content, attachments=attachments):
-            call = next((p.call_id for p in state.pending if p.n == intent), "")
-            blobs: list[bytes] = []
-            item: JsonObject = {"type": "tool_output", "id": call, "content": content}
-            if attachments:
-                item["attachments"] = [block.to_json() for block in attachments]
-            return OutputRefs(items=_blob(item, blobs)), blobs
-        case _:
-            return None, []
+    if type(event) is ModelResponded:
+        return _reply(event.blocks)
+    if type(event) is ToolReturned:
+        return _result(state, event)
+    return None, []
 
 
 def tools_blob(provider: str, fields: JsonObject) -> bytes | None:
@@ -65,6 +58,15 @@ def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:
     items = _blob([item for block in blocks if (item := _item(block)) is not None], blobs)
     text = digest_of(said) if said else None
     return OutputRefs(items=items, text=text, calls=tuple(calls)), blobs
+
+
+def _result(state: RunState, event: ToolReturned) -> tuple[OutputRefs, list[bytes]]:
+    call = next((p.call_id for p in state.pending if p.n == event.intent), "")
+    blobs: list[bytes] = []
+    item: JsonObject = {"type": "tool_output", "id": call, "content": event.content}
+    if event.attachments:
+        item["attachments"] = [block.to_json() for block in event.attachments]
+    return OutputRefs(items=_blob(item, blobs)), blobs
 
 
 def _blob(value: JsonValue, blobs: list[bytes]) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Intent
+from artificer.core.intents import Intent
 from artificer.core.state import CallState, Pending, RunState
 from artificer.core.waits import CallWait
 from artificer.errors import InvariantError
 from artificer.values.blocks import CallStatus
-
-OF_A_CALL = (AskApproval, CallTool, AdvanceBuild)
 
 Step = tuple[RunState, tuple[Intent, ...]]
 """The state after an event, and what should now be done."""
@@ -16,10 +14,7 @@ Step = tuple[RunState, tuple[Intent, ...]]
 
 def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
     """Add intents to the pending ones, with whatever else changes in the state."""
-    pending = [
-        Pending(n=i.n, type=i.type, call_id=i.call_id if isinstance(i, OF_A_CALL) else "")
-        for i in intents
-    ]
+    pending = [Pending(n=i.n, type=i.type, call_id=i.call_id) for i in intents]
     state = state.replace(
         **changes, pending=(*state.pending, *pending), next_intent=state.next_intent + len(intents)
     )

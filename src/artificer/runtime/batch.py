@@ -49,8 +49,8 @@ class Batch:
         )
         for intent in intents:
             self._intend(intent)
-        self.external.extend(i for i in intents if not isinstance(i, INLINE))
-        return [i for i in intents if isinstance(i, INLINE)]
+        self.external.extend(i for i in intents if type(i) not in INLINE)
+        return [i for i in intents if type(i) in INLINE]
 
     def _intend(self, intent: Intent) -> None:
         request, tools = None, None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from artificer.artifacts import catalog
 from artificer.artifacts.binding import bind, offer
@@ -76,41 +76,57 @@ class Unfaithful(NamedTuple):
 
 
 def unfaithful(state: RunState, event: ev.Event, blobs: BlobStore) -> Iterator[Unfaithful]:
-    """Yield each artifact of an event that does not follow from the data it is bound to.
+    """Return each artifact of an event that does not follow from the data it is bound to.
 
     ``state`` is the one before the event.
     """
-    if state.spec is None:
-        return
-    if isinstance(event, ev.CallsJudged):
-        calls = {call.id: call for call in state.history[-1].calls} if state.history else {}
-        for verdict in event.verdicts:
-            call = calls.get(verdict.call_id)
-            if _is_bound(state, verdict) and not (call and _follows(state, call, verdict, blobs)):
+    check = _CHECKS.get(type(event))
+    return iter(()) if check is None or state.spec is None else check(state, event, blobs)
+
+
+def _in_verdicts(state: RunState, event: ev.CallsJudged, blobs: BlobStore) -> Iterator[Unfaithful]:
+    """Yield the bound artifacts whose verdicts do not give what their data does."""
+    for verdict in event.verdicts:
+        if _is_bound(state, verdict):
+            calls = state.history[-1].calls if state.history else ()
+            call = next((call for call in calls if call.id == verdict.call_id), None)
+            if call is None or not _follows(state, call, verdict, blobs):
                 yield _of(verdict, "does not follow from the data that it is bound to")
-    elif isinstance(event, ev.ToolReturned) and event.artifact is not None:
-        pending = next((p.call_id for p in state.pending if p.n == event.intent), None)
-        judged = next((c.verdict for c in state.calls if c.id == pending), None)
-        arguments = judged.arguments if judged else None
-        if arguments is not None and event.artifact.payload == digest_of(arguments.encode()):
-            return
-        if judged is not None and _is_bound(state, judged):
-            yield _of(judged, "is not what its binding gave")
-        elif found := _claim(event.artifact, blobs):
-            yield found
-    elif isinstance(event, ev.RunFinished):
-        yield from _in_deliverable(state, event.deliverable, blobs)
 
 
-def _in_deliverable(state: RunState, digest: str, blobs: BlobStore) -> Iterator[Unfaithful]:
+def _in_result(state: RunState, event: ev.ToolReturned, blobs: BlobStore) -> Iterator[Unfaithful]:
+    """Yield the artifact that a call made, where it is not what the verdict let through."""
+    if event.artifact is None:
+        return
+    pending = next((p.call_id for p in state.pending if p.n == event.intent), None)
+    judged = next((c.verdict for c in state.calls if c.id == pending), None)
+    arguments = judged.arguments if judged else None
+    if arguments is not None and event.artifact.payload == digest_of(arguments.encode()):
+        return
+    if judged is not None and _is_bound(state, judged):
+        yield _of(judged, "is not what its binding gave")
+    elif found := _claim(event.artifact, blobs):
+        yield found
+
+
+def _in_deliverable(
+    state: RunState, event: ev.RunFinished, blobs: BlobStore
+) -> Iterator[Unfaithful]:
     """Yield the bound artifacts of a deliverable that the run has not made."""
     made = {ref.payload for ref in state.artifacts}
     try:
-        refs = Deliverable.read(blobs.get(digest)).artifacts
+        refs = Deliverable.read(blobs.get(event.deliverable)).artifacts
     except (ArtificerError, ValueError):
         return  # a blob that is gone or changed is a problem of its own
     found = (_claim(ref, blobs) for ref in refs if ref.payload not in made)
     yield from (claim for claim in found if claim)
+
+
+_CHECKS: dict[type[ev.Event], Callable[[RunState, Any, BlobStore], Iterator[Unfaithful]]] = {
+    ev.CallsJudged: _in_verdicts,
+    ev.ToolReturned: _in_result,
+    ev.RunFinished: _in_deliverable,
+}
 
 
 def _claim(ref: ArtifactRef, blobs: BlobStore) -> Unfaithful | None:

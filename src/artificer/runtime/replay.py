@@ -151,7 +151,7 @@ class _Machine:
         for found in unfaithful(self.state, line.event, self._blobs):
             raise _Diverged(line.seq, found.said(), "what the data gives", "another payload")
         self._compare_fact(line.event)
-        if isinstance(line.event, DoubtResolved) and not line.event.letter:
+        if type(line.event) is DoubtResolved and not line.event.letter:
             self._compare_evidence(line.seq, line.event)
         self._before = line.event
         outputs, _ = outputs_of(self.state, line.event)
@@ -166,9 +166,7 @@ class _Machine:
         self.report.events += 1
         self.report.digest = actual
         self._expected.extend(intents)
-        for intent in intents:
-            if isinstance(intent, INLINE):
-                self._facts.append(intent)
+        self._facts.extend([intent for intent in intents if type(intent) in INLINE])
 
     def _unchecked(self) -> bool:
         """Whether a reply waits for the agent's own code, which is asked after a commit."""
@@ -182,7 +180,7 @@ class _Machine:
             raise _Diverged(line.seq, f"intent {expected.n}", line.digest, expected.digest)
         if asks(expected):
             self._request(line, expected)
-        if isinstance(expected, CallTool):
+        if type(expected) is CallTool:
             self._calls[expected.n] = expected
         self.report.intents += 1
 
@@ -212,11 +210,9 @@ class _Machine:
 
     def _compare_fact(self, event: Event) -> None:
         """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""
-        if (
-            not isinstance(event, _FACTS)
-            or not self._facts
-            or self.state.phase is RunPhase.FINISHED
-        ):
+        if not self._facts or not isinstance(event, _FACTS):
+            return
+        if self.state.phase is RunPhase.FINISHED:
             return
         intent = self._facts.popleft()
         if (

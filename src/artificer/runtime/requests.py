@@ -18,7 +18,7 @@ from artificer.values.canon import ListDigest, canonical, digest_of
 
 def asks(intent: Intent) -> TypeGuard[Generate | Compact]:
     """Whether an intent is performed by a request to the model."""
-    return isinstance(intent, Generate) or (isinstance(intent, Compact) and intent.max_tokens > 0)
+    return type(intent) is Generate or (type(intent) is Compact and intent.max_tokens > 0)
 
 
 def provider_of(provider: Provider, spec: RunSpec) -> Provider:
@@ -61,7 +61,7 @@ class Requests:
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
         provider = provider_of(self._provider, state.run_spec)
-        if isinstance(intent, Compact):  # a conversation of its own
+        if type(intent) is Compact:  # a conversation of its own
             payload = provider.prepare(*summary_request(state, intent), Memo())
             return payload, digest_of(canonical(payload.body))
         if (state.window, state.spec_digest) != (self._window, self._spec):
