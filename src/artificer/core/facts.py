@@ -30,6 +30,7 @@ from artificer.core.policy import Consult, Occasion
 from artificer.core.repeats import repeated_calls
 from artificer.core.reports import EMPTY, check_report, conclude_report
 from artificer.core.rules import keeps_reports, since
+from artificer.core.sources import labels_for
 from artificer.core.state import RunState
 from artificer.errors import InvariantError
 from artificer.values.base import Problem
@@ -148,7 +149,7 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int, judges: Judges) -
             state.taint,
             state.history,
             spec.rules,
-            tuple(source.label for source in state.sources if source.digest is not None),
+            labels_for(calls, state.sources),
             judges.sources,
         ),
         consult=judges.consult,

@@ -7,10 +7,10 @@ refers to one. A call that failed, or whose result has no data, has a label and 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
+from artificer.artifacts.binding.offer import is_bindable
 from artificer.artifacts.binding.sources import cited_label
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.core.rules import since
@@ -56,8 +56,8 @@ def labels_of(
     """Return the label of each call of a turn, "" for one that has none."""
     if not knows_sources(spec):
         return ("",) * len(verdicts)
-    before = Counter(source.tool for source in sources)
-    return tuple(_label(spec, verdict, before) for verdict in verdicts)
+    last: dict[str, int] = {}
+    return tuple([_label(spec, verdict, sources, last) for verdict in verdicts])
 
 
 def chained(digest: str, sources: Sequence[CallSource]) -> str:
@@ -69,11 +69,21 @@ def chained(digest: str, sources: Sequence[CallSource]) -> str:
 
 def cited_in(calls: Sequence[ToolUseBlock], sources: Sequence[CallSource]) -> dict[str, Digest]:
     """Return the data that calls of artifact tools cite: the blobs by the labels of their calls."""
-    known = {source.label: source.digest for source in sources if source.digest is not None}
-    if not known:
+    if not sources:
         return {}
-    labels = [cited_label(parse_object(call.arguments)) for call in calls]
-    return {label: known[label] for label in labels if label is not None and label in known}
+    cited = [cited_label(parse_object(call.arguments)) for call in calls]
+    labels = [label for label in cited if label is not None]
+    if not labels:  # as nearly always: who looked at all sources would do so at every turn
+        return {}
+    known = {source.label: source.digest for source in sources if source.digest is not None}
+    return {label: known[label] for label in labels if label in known}
+
+
+def labels_for(calls: Sequence[ToolUseBlock], sources: Sequence[CallSource]) -> tuple[str, ...]:
+    """Return the labels of all data, where one of the calls may cite some; else none."""
+    if not any(is_bindable(call.name) for call in calls):
+        return ()
+    return tuple([source.label for source in sources if source.digest is not None])
 
 
 def without_label(content: str, label: str) -> str:
@@ -89,12 +99,21 @@ def label_in(content: str) -> str:
     return content.rpartition(MARK)[2].partition(" ")[0] if MARK in content else ""
 
 
-def _label(spec: RunSpec, verdict: Verdict, before: Counter[str]) -> str:
+def _label(
+    spec: RunSpec, verdict: Verdict, sources: Sequence[CallSource], last: dict[str, int]
+) -> str:
+    """Return the label of a call; ``last`` are the numbers that this turn has given to tools."""
     tool = spec.tools().get(verdict.tool)
     if verdict.verdict not in ("allow", "ask") or tool is None or tool.backend == "artifact":
         return ""
-    before[tool.name] += 1
-    return f"{tool.name}#{before[tool.name]}"
+    number = last[tool.name] = (last.get(tool.name) or _last_number(sources, tool.name)) + 1
+    return f"{tool.name}#{number}"
+
+
+def _last_number(sources: Sequence[CallSource], tool: str) -> int:
+    """Return the number in the newest label of a tool: how many calls of it have one."""
+    newest = next((source.label for source in reversed(sources) if source.tool == tool), "#0")
+    return int(newest.rpartition("#")[2])
 
 
 @lru_cache(maxsize=64)
