@@ -259,15 +259,17 @@ async def test_an_append_without_records_is_counted_once(
     await check(storage, "a", 2)
 
 
+@pytest.mark.parametrize("costs", [NO_SPENDING, COST], ids=["free", "paid"])
 def test_an_event_loop_that_ends_among_appends_leaves_a_storage_that_goes_on(
-    url: str, tmp_path: Path
+    url: str, tmp_path: Path, costs: Spending
 ) -> None:
     storage = asyncio.run(opened(url, tmp_path))
 
     async def begin() -> None:
         lease = await storage.journal.acquire("a")
         head = await storage.journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 0))
-        storage.journal.append("a", 1, head, records_after(head, "a", 1))  # nobody waits for it
+        more = records_after(head, "a", 1)
+        storage.journal.append("a", 1, head, more, (), costs)  # nobody waits for it
         await asyncio.sleep(0)
 
     async def go_on() -> None:
@@ -275,9 +277,8 @@ def test_an_event_loop_that_ends_among_appends_leaves_a_storage_that_goes_on(
         head = Head(seq=len(found), hash=found[-1].hash)
         assert head.seq in (1, 2)
         async with asyncio.timeout(60):
-            assert (
-                await storage.journal.append("a", 1, head, records_after(head, "a", 2))
-            ).seq == head.seq + 1
+            more = records_after(head, "a", 2)
+            assert (await storage.journal.append("a", 1, head, more, (), costs)).seq == head.seq + 1
         assert await storage.journal.audit() == []
         await storage.aclose()
 
