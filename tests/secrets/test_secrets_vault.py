@@ -11,7 +11,8 @@ import pytest
 from vault_twin import TOKEN, VaultTwin, vault_twin
 
 from artificer.errors import ConfigError, OperatorError
-from artificer.secrets.vault import MAX_ANSWER, VAULT, VaultSecret
+from artificer.secrets.vault import VAULT, VaultSecret
+from artificer.secrets.vault_server import MAX_ANSWER
 
 pytestmark = pytest.mark.req("secret-vault")
 

@@ -1,4 +1,5 @@
-"""A twin of a vault's HTTP API, as far as secrets of KV, version 2 are read: `GET /v1/…/data/…`.
+"""A twin of a vault's HTTP API, as far as secrets of KV, version 2 are read: `GET /v1/…/data/…`,
+and, with AppRole, `POST /v1/auth/approle/login` and `POST /v1/auth/token/renew-self`.
 
 It answers as HashiCorp Vault and OpenBao document it, and misbehaves as a test wants.
 """
@@ -32,6 +33,9 @@ class VaultTwin(ThreadingHTTPServer):
         self.drips = threading.Event()
         self.stopped = threading.Event()
         self.seen: list[tuple[str, str]] = []
+        self.role = ("role-of-tests", "secret-id-of-tests")
+        self.logins = 0
+        self.life, self.renewable = 300, True
 
     @property
     def url(self) -> str:
@@ -59,6 +63,21 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             data = {"data": twin.secrets, "metadata": {"version": 3, "destroyed": False}}
             self._answer(200, json.dumps({"request_id": "1", "data": data}).encode())
+
+    def do_POST(self) -> None:
+        twin, token = self.server, self.headers.get("X-Vault-Token", "")
+        twin.seen.append((self.path, token))
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/v1/auth/approle/login":
+            if (sent["role_id"], sent["secret_id"]) != twin.role:
+                return self._answer(400, b'{"errors":["invalid role or secret ID"]}')
+            twin.logins += 1
+            twin.token = f"hvs.login-{twin.logins}"
+        elif self.path != "/v1/auth/token/renew-self" or token != twin.token:
+            return self._answer(403, b'{"errors":["permission denied"]}')
+        auth = {"client_token": twin.token, "accessor": "a", "policies": ["default"]}
+        auth |= {"lease_duration": twin.life, "renewable": twin.renewable}
+        return self._answer(200, json.dumps({"request_id": "1", "auth": auth}).encode())
 
     def _answer(self, status: int, body: bytes) -> None:
         self.send_response(status)

@@ -3,37 +3,26 @@
 Setting: ``vault:https://HOST:8200/MOUNT/PATH``. The token is ``VAULT_TOKEN`` or ``BAO_TOKEN``, or
 in the file that ``VAULT_TOKEN_FILE`` names or the command line of either has left, which is
 ``~/.vault-token``. It is read for each request: whoever renews it need not start anything again.
+Or it is that of a login with AppRole (`vault_login`).
 """
 
 from __future__ import annotations
 
-import os
-import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from http.client import HTTPConnection, HTTPException
-from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
 from artificer.errors import ConfigError, OperatorError
-
-TIMEOUT_S = 5.0
-"""Seconds in which the server connects, and goes on with its answer. All of it may take twice as
-long.
-"""
+from artificer.secrets.vault_login import VaultLogin
+from artificer.secrets.vault_server import TIMEOUT_S, VaultServer
 
 SHARED_S, FAILED_S = 1.0, 10.0
 """Seconds for which an answer, or that there is none, is that for others too: a process asks for
 many names at once, and all of them come with one answer.
 """
-
-MAX_ANSWER = 2_000_000
-"""Bytes of the longest answer; a secret of a vault has a megabyte at most."""
 
 _HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 """Hosts to which the token is sent without encryption."""
@@ -74,9 +63,9 @@ class VaultSecret:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._url = url
-        self._parts = urlsplit(url)
+        self._server = VaultServer(url, timeout)
+        self._login = VaultLogin(self._server, now)
         self._request = f"/v1/{quote(mount)}/data/{quote(path)}"
-        self._timeout = timeout
         self._now = now
         self._lock = threading.Lock()
         self._until = float("-inf")
@@ -94,7 +83,9 @@ class VaultSecret:
 
     def at_hand(self) -> Mapping[str, str]:
         """Return all keys, which come with one answer, and the vault's token."""
-        return self._read() | {"token of the vault": _token()}
+        values = self._read()
+        with self._lock:
+            return {**values, **self._login.at_hand()}
 
     def _read(self) -> dict[str, str]:
         with self._lock:  # those who wait for it get the same answer
@@ -109,7 +100,9 @@ class VaultSecret:
             return self._values
 
     def _ask(self) -> dict[str, str]:
-        status, body = self._get()
+        status, body = self._server.ask(self._request, self._login.token())
+        if status == 403 and self._login.forget():  # it may have been revoked: log in once more
+            status, body = self._server.ask(self._request, self._login.token())
         if status == 404:
             return {}
         if status != 200:
@@ -120,76 +113,6 @@ class VaultSecret:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise OperatorError(f"{self._url}: this is not a secret of KV, version 2") from None
         return {name: value for name, value in data.items() if isinstance(value, str) and value}
-
-    def _get(self) -> tuple[int, bytes]:
-        """Ask once. No redirect is followed, which would take the token to another server."""
-        headers = {"X-Vault-Token": _token(), "X-Vault-Request": "true", "Connection": "close"}
-        if namespace := os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"):
-            headers["X-Vault-Namespace"] = namespace
-        host = self._parts.hostname or ""
-        port = self._parts.port or (443 if self._parts.scheme == "https" else 80)
-        try:
-            with socket.create_connection((host, port), self._timeout) as line:
-                same, is_late = line.dup(), threading.Event()
-                end = threading.Timer(2 * self._timeout, _cut, (same, is_late))
-                end.daemon = True
-                end.start()
-                try:
-                    status, body = self._exchange(line, host, headers)
-                finally:
-                    end.cancel()
-                    same.close()
-            if is_late.is_set():  # what has come so far may look like all of it
-                raise TimeoutError
-        except (OSError, HTTPException, ValueError) as error:
-            raise OperatorError(
-                f"{self._url} does not answer ({type(error).__name__})",
-                hint="Check the address, the network and VAULT_CACERT.",
-            ) from None
-        if len(body) > MAX_ANSWER:
-            raise OperatorError(f"{self._url}: the answer is longer than {MAX_ANSWER} bytes")
-        return status, body
-
-    def _exchange(
-        self, line: socket.socket, host: str, headers: Mapping[str, str]
-    ) -> tuple[int, bytes]:
-        connection = HTTPConnection(self._parts.netloc)
-        connection.sock = line
-        if self._parts.scheme == "https":
-            authorities = os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT") or None
-            context = ssl.create_default_context(cafile=authorities)
-            connection.sock = context.wrap_socket(line, server_hostname=host)
-        try:
-            connection.request("GET", self._request, headers=dict(headers))
-            with connection.getresponse() as answer:
-                return answer.status, answer.read(MAX_ANSWER + 1)
-        finally:
-            connection.close()
-
-
-def _cut(line: socket.socket, is_late: threading.Event) -> None:
-    """End a connection that others wait for: a server may send a byte now and then for hours."""
-    is_late.set()
-    with suppress(OSError):
-        line.shutdown(socket.SHUT_RDWR)
-
-
-def _token() -> str:
-    token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN") or ""
-    if not token:
-        try:
-            named = os.environ.get("VAULT_TOKEN_FILE", "")
-            file = Path(named) if named else Path.home() / ".vault-token"
-            with file.open(encoding="ascii") as opened:
-                token = opened.read(10_000).strip()
-        except (OSError, UnicodeDecodeError, RuntimeError):
-            token = ""
-    if not token or not (token.isascii() and token.isprintable()):
-        raise OperatorError(
-            "There is no token for the vault",
-            hint="Set VAULT_TOKEN or VAULT_TOKEN_FILE, or log in with `vault login`.",
-        )
-    return token
 
 
 class _Vault:
