@@ -11,18 +11,20 @@ from subprocess import PIPE
 
 import pytest
 import pytest_asyncio
-from children_suite import NAME, ChildrenSuite, results, sound, stands
+from children_suite import NAME, ChildrenSuite, boss, children_of, results, sound, stands
 from dispatched_family import NAME as FAMILY
 from dispatched_family import family
 from worker_kit import Elsewhere, ServedJobs
 
 import preloaded
-from artificer import Agent, Cancel, Config, World
+from artificer import Agent, Cancel, Config, Limits, ScriptedProvider, World
 from artificer.dispatch.over_http import HttpWorker
+from artificer.providers.scripted import say
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.serving import LeaseTimes
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.testing.dispatcher_suite import WITHIN_S
+from artificer.values.model import ModelReply, Usage
 from killed_family import NAMES
 from sampling import sample
 
@@ -74,6 +76,24 @@ class TestChildrenOverHttp(ChildrenSuite):
     @pytest_asyncio.fixture
     async def place(self, served: ServedJobs, tmp_path: Path) -> HttpPlace:
         return HttpPlace(served, tmp_path)
+
+
+async def test_children_over_http_share_one_budget(served: ServedJobs, tmp_path: Path) -> None:
+    """The worker of a child finds the limits above it: what two have spent, the third has not."""
+
+    async def answer(body: object) -> ModelReply:
+        return say("Child.").replace(usage=Usage(input_tokens=20, output_tokens=280))
+
+    small = Limits(max_tokens=300)
+    child = Agent(ScriptedProvider(answer), kind="chat", instructions="", limits=small)
+    agent = boss(3, child, limits=Limits(max_tokens=300, total_tokens=700))
+    place, over = HttpPlace(served, tmp_path), ("completed", "truncated", "failed")
+    async with place.working(agent):
+        run = await place.world.submit("Go.", agent, name=NAME)
+        children = await children_of(place.world, run, 3)
+        found = [await stands(place.world, child, *over) for child in children]
+        await stands(place.world, run, *over)
+    assert sorted(str(each.reason) for each in found) == ["done", "done", "token_limit"]
 
 
 SCRIPT = Path(__file__).parent / "http_family.py"

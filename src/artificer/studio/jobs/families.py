@@ -25,6 +25,9 @@ from artificer.studio.jobs.said import JobEnding
 AWAITED_MS = 5_000
 """How long until a run that waits for others is looked at again, though none of them was heard."""
 
+GOING = frozenset({"queued", "leased"})
+"""The states of jobs whose runs go on by themselves."""
+
 T = TypeVar("T")
 
 MAX_KNOWN = 10_000
@@ -60,7 +63,8 @@ class JobFamilies:
                 wanted = DispatchedRun(run, row.priority, row.tenant, row.lane)
                 if not self._queue.add(wanted, row.attempts):
                     self._idle.hurry_queued(run)
-        if not any(self._goes_on(run) for run in runs):
+        states = {self._state(run) for run in runs}
+        if states == {"done"} or (row.awaits and not states & GOING):
             self._idle.hurry(row.run)
 
     async def waits_on(self, row: JobRow) -> bool:
@@ -72,7 +76,7 @@ class JobFamilies:
             if attempt != row.attempt:
                 waits = (await state_of(self._storage, row.run)).waits
                 _keep(self._awaited, row.run, (row.attempt, waits))
-            if any(self._goes_on(wait.run) for wait in reversed(waits)):
+            if any(self._state(wait.run) in GOING for wait in reversed(waits)):
                 return True
             return await some_go_on(self._storage, row.run, waits)
         return False
@@ -103,10 +107,10 @@ class JobFamilies:
             return caller
         return ""
 
-    def _goes_on(self, run: str) -> bool:
+    def _state(self, run: str) -> str:
         with suppress(NotFoundError):
-            return self._queue.get(run).state in ("queued", "leased")
-        return False
+            return self._queue.get(run).state
+        return ""
 
 
 def _keep(known: OrderedDict[str, T], name: str, value: T) -> None:
