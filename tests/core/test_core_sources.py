@@ -12,8 +12,9 @@ from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.sources import CallSource, labels_of
 from artificer.core.spec import RunSpec
 from artificer.core.verdict import Verdict
+from artificer.values.base import JsonObject
 
-DATA = {"type": "object", "properties": {"call": {"type": "string"}}}
+DATA: JsonObject = {"type": "object", "properties": {"call": {"type": "string"}}}
 CHART = ToolDefinition(
     name="chart",
     description="Draw.",
