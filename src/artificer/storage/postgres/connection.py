@@ -111,8 +111,12 @@ class Database(Struct, frozen=True):
         """Open a connection of its own for the event loop that runs."""
         soon = limits(self.conninfo)
         db = await AsyncConnection.connect(self.conninfo, autocommit=True, **soon)
-        write_any_text(db)
-        await db.execute(_SET, self._settings(db))
+        try:
+            write_any_text(db)
+            await db.execute(_SET, self._settings(db))
+        except BaseException:
+            await db.close()
+            raise
         return db
 
     def configure(self, db: Connection) -> None:

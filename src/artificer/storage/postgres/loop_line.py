@@ -72,9 +72,12 @@ class LoopLine:
     async def _connected(self) -> AsyncConnection:
         if self._db is None or self._db.closed:
             db = await self._database.connect_loop()
-            if not await is_here(db):
+            try:
+                if not await is_here(db):
+                    raise NotDone
+                await db.execute(PLAN_ONCE)
+            except BaseException:
                 await db.close()
-                raise NotDone
+                raise
             self._db = db
-            await self._db.execute(PLAN_ONCE)
         return self._db
