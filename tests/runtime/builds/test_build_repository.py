@@ -285,12 +285,12 @@ async def test_a_worktree_whose_git_leads_elsewhere_is_still_ours(tmp_path: Path
 async def test_a_socket_and_a_device_name_are_passed_over(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
     worktree = await repository.worktrees.open("w", repository.base)
-    listening = socket.socket(socket.AF_UNIX)
+    listening, before = socket.socket(socket.AF_UNIX), Path.cwd()
     try:
-        os.chdir(worktree.path)
+        os.chdir(worktree.path)  # the address of a socket is short
         listening.bind("s.sock")
     finally:
-        os.chdir(tmp_path)
+        os.chdir(before)
         listening.close()
     write(worktree.path, {"aux.c": "1\n"})
     made = await repository.worktrees.commit(worktree, ["s.sock", "aux.c"], "Title", AT)
