@@ -19,6 +19,7 @@ from artificer.health.health import Health
 from artificer.health.server import CONNECTIONS, HealthServer, place_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.memory.storage import MemoryStorage
+from artificer.testing.rig import SteppingClock
 from artificer.world import World
 
 pytestmark = pytest.mark.req("health")
@@ -85,6 +86,22 @@ async def test_a_run_is_measured_while_it_goes_on(tmp_path: Path) -> None:
         assert value(second, "artificer_ready") == 1
         for said in ("says", "secret", "done"):
             assert said not in first + second
+
+
+@pytest.mark.req("metrics")
+async def test_the_age_of_the_queue_is_that_of_its_oldest_run(tmp_path: Path) -> None:
+    clock = SteppingClock(1_000_000, step=0)
+    agent = Agent(ScriptedProvider([say("Done.")]), kind="chat")
+    async with World.open(Config(home=tmp_path, project="p"), clock=clock) as world:
+        for run in ("begun", "b", "c"):
+            await world.submit("Work.", agent, run_id=run)
+            clock.time += 5_000
+        await world.resume("begun", agent)
+        async with serving(world) as address:
+            told = await asked(address, "/metrics")
+        assert value(told, "artificer_oldest_queued_run_seconds") == 10
+        queued = (await world.archive.list_runs(9, status="queued")).runs
+        assert [run.run for run in queued] == ["c", "b"]
 
 
 @pytest.mark.req("metrics")

@@ -161,6 +161,8 @@ class TestLeases:
         looker = Worker(served, served.token("read", "act"))
         dead = looker.ask("/jobs?state=dead")[1]["jobs"]
         assert [(one["run"], one["error"]) for one in dead] == [(run, "no key")]
+        (counted,) = served.jobs.metrics()
+        assert (counted.values["dead"], counted.values["leased"]) == (1, 0)
         assert looker.ask(f"/jobs/{run}/requeue", {})[1]["state"] == "queued"
         assert worker.lease()["attempt"] == 3
 

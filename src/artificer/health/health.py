@@ -21,6 +21,12 @@ PATIENCE_S = 5.0
 KEPT_S = 2.0
 """How long an answer is used again: many who ask ask the storage once."""
 
+_OLDEST = {
+    "open": "Seconds since the oldest run began that is open: none for 0.",
+    "queued": "Seconds that the oldest run waits which no worker has begun: none for 0.",
+}
+"""The help of the metric of the oldest run, by its status."""
+
 MetricSource = Callable[[], Iterable[Metric]]
 
 Drained = Callable[[], bool]
@@ -92,10 +98,11 @@ class Health:
             Metric("artificer_runs", "gauge", text, await archive.count_runs(), "status"),
             *_spent(spent.settled.tokens, spent.settled.micros),
         ]
-        oldest = (await archive.list_runs(1, status="open", oldest_first=True, at_once=True)).runs
-        age = max(0, now - oldest[0].at) / 1000 if oldest else 0
-        text = "Seconds since the oldest run began that is open: none for 0."
-        return [*metrics, single("artificer_oldest_open_run_seconds", "gauge", text, age)]
+        for status, text in _OLDEST.items():
+            first = await archive.list_runs(1, status=status, oldest_first=True, at_once=True)
+            age = max(0, now - first.runs[0].at) / 1000 if first.runs else 0
+            metrics.append(single(f"artificer_oldest_{status}_run_seconds", "gauge", text, age))
+        return metrics
 
 
 def _spent(tokens: int, micros: int) -> Iterator[Metric]:

@@ -10,6 +10,9 @@ from msgspec import Struct
 from artificer.ports.search_index import Reached
 from artificer.values.words import Term, matches
 
+BEGINNING = 2
+"""Records of a beginning: the prompt, and what is to be done first. Whoever resumes adds one."""
+
 
 class IndexedRun(Struct, frozen=True, gc=False):
     """A run as it stood at its record ``seq``, whose hash is ``hash``.
@@ -45,9 +48,10 @@ class IndexedRun(Struct, frozen=True, gc=False):
 class RunQuery(Struct, frozen=True):
     """The runs that a list wants.
 
-    ``terms`` are words of the prompt; ``model`` and ``agent`` are parts of the names. ``since`` and
-    ``until`` are moments between which it has begun. Without ``builds``, no run that another one
-    started whose name begins its own.
+    ``terms`` are words of the prompt; ``model`` and ``agent`` are parts of the names. ``queued``
+    are open runs that have no more than their beginning: which of these were submitted, an index
+    does not say. ``since`` and ``until`` are moments between which it has begun. Without
+    ``builds``, no run that another one started whose name begins its own.
     """
 
     terms: tuple[Term, ...] = ()
@@ -57,6 +61,7 @@ class RunQuery(Struct, frozen=True):
     agent: str = ""
     parent: str = ""
     waiting: bool = False
+    queued: bool = False
     since: int = 0
     until: int | None = None
     builds: bool = True
@@ -76,6 +81,7 @@ class RunQuery(Struct, frozen=True):
             and self.agent in run.agent
             and self.parent in ("", run.parent)
             and (run.waiting or not self.waiting)
+            and (not self.queued or (run.status == "open" and run.seq <= BEGINNING))
             and run.begun >= self.since
             and (self.until is None or run.begun < self.until)
             and matches(self.terms, run.words)

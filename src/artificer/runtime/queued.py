@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from artificer.core.spec import RunSpec
 from artificer.ports import Journal
+from artificer.ports.run_index import BEGINNING
 from artificer.runtime.signals import Signalled
-
-BEGINNING = 2
-"""Records of a beginning: the prompt, and what is to be done first. Whoever resumes adds one."""
 
 
 def is_queued(spec: RunSpec, status: str, records: int) -> bool:
     """Whether no worker has begun a run that was submitted."""
     return spec.submission is not None and status == "open" and records <= BEGINNING
+
+
+async def waits_for_worker(
+    journal: Journal, run: str, spec: RunSpec, status: str, records: int
+) -> bool:
+    """Whether workers execute a run, and none has begun it. Raises OperatorError."""
+    return is_queued(spec, status, records) and await is_for_workers(journal, run, spec)
 
 
 async def is_for_workers(journal: Journal, run: str, spec: RunSpec) -> bool:

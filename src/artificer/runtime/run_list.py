@@ -28,7 +28,7 @@ from artificer.ports import (
 from artificer.runtime.followed_runs import FollowedRuns
 from artificer.runtime.listing import newest
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.queued import is_queued
+from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
 from artificer.runtime.summary import Summary
 from artificer.shielded import finished
@@ -71,9 +71,10 @@ class RunFilter(TypedDict, total=False):
     """The runs that a list wants; without anything, all.
 
     ``text`` are words of the prompt, as in a search; ``model`` and ``agent`` parts of the names.
-    ``waiting`` are those that wait for a person. They have begun at ``since`` or later, and before
-    ``until``: milliseconds since 1970-01-01 UTC. Without ``builds``, no run that another one
-    started whose name begins its own.
+    The ``status`` "queued" is that of open runs which no worker has begun. ``waiting`` are those
+    that wait for a person. They have begun at ``since`` or later, and before ``until``:
+    milliseconds since 1970-01-01 UTC. Without ``builds``, no run that another one started whose
+    name begins its own.
     """
 
     text: str
@@ -92,6 +93,8 @@ class RunFilter(TypedDict, total=False):
 def run_query(**wanted: Unpack[RunFilter]) -> RunQuery:
     """Return the query for the runs that somebody wants."""
     members: dict[str, Any] = {name: _checked(name, value) for name, value in wanted.items()}
+    if members.get("status") == "queued":  # no status of a state: an open run, seen by workers
+        members.update(status=None, queued=True)
     return RunQuery(terms_of(members.pop("text", "")), **members)
 
 
@@ -230,7 +233,7 @@ class RunLister:
             rows = await asyncio.to_thread(index.find, query, before, wanted)
             for row in rows:
                 shown = await self._shown(row)
-                if shown is not None and query.wants(shown):
+                if shown is not None and _wanted(query, shown):
                     found.append(shown)
             if len(rows) < wanted:
                 break
@@ -250,7 +253,7 @@ class RunLister:
                 break
             looked += 1
             row = await self._shown(IndexedRun(head.run, head.head.seq, head.head.hash, ""))
-            if row is not None and query.wants(row):
+            if row is not None and _wanted(query, row):
                 found.append(row)
             if len(found) > limit and not query.oldest_first:
                 break
@@ -290,8 +293,12 @@ class RunLister:
             return None
         (first,) = await self._journal.read(row.run, 0, 1)
         begun = beginning(first, self._blobs)
-        queued = is_queued(begun.spec, row.status, row.seq)
+        queued = await waits_for_worker(self._journal, row.run, begun.spec, row.status, row.seq)
         return structs.replace(row, queued=queued, **facts_of(row.run, begun))
+
+
+def _wanted(query: RunQuery, row: IndexedRun) -> bool:
+    return query.wants(row) and (row.queued or not query.queued)
 
 
 def _cut(found: list[IndexedRun], limit: int) -> RunListing:

@@ -9,7 +9,7 @@ from artificer.core.record import EventLine, IntentLine, decode
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
 from artificer.runtime.load import load
-from artificer.runtime.queued import is_queued
+from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.verify import tombstone
 
 
@@ -41,13 +41,13 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summar
         (first,) = await journal.read(run, 0, limit=1)
         begun, newest = decode(first.body, blobs.get), decode(last.body, blobs.get)
         status = await _status(journal, blobs, run, newest)
+        if not isinstance(begun, EventLine) or not isinstance(begun.event, PromptReceived):
+            return Summary(run, seq, "unreadable")
+        spec = begun.event.spec
+        queued = await waits_for_worker(journal, run, spec, status, seq)
     except (ArtificerError, ValueError):
         return Summary(run, seq, "unreadable")
-    if not isinstance(begun, EventLine) or not isinstance(begun.event, PromptReceived):
-        return Summary(run, seq, "unreadable")
-    spec = begun.event.spec
     model = f"{spec.provider}/{spec.model}"
-    queued = is_queued(spec, status, seq)
     return Summary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt, queued)
 
 

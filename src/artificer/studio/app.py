@@ -84,7 +84,7 @@ def studio(
         lifespan=lifespan,
     )
     app.state.studio = context
-    app.state.health = Health(world)
+    app.state.health = Health(world, jobs.metrics)
     return app
 
 

@@ -66,6 +66,12 @@ class RunIndexSuite:
         found = run_index.find(RunQuery(oldest_first=True), None, 10)
         assert found == [replace(run, words=()) for run in RUNS]
 
+    def test_runs_that_no_worker_has_begun(self, run_index: RunIndex) -> None:
+        """Open, with a beginning and no more."""
+        begun = [replace(RUNS[0], run=f"o{n}", seq=n, status="open") for n in (1, 2, 3)]
+        assert run_index.add(0, [*begun, *RUNS], END)
+        assert _names(run_index, queued=True, oldest_first=True) == "o1 o2"
+
     def test_a_run_that_goes_on_keeps_its_place(self, run_index: RunIndex) -> None:
         """Its row is replaced."""
         run_index.add(0, RUNS, END)
@@ -95,6 +101,7 @@ class RunIndexSuite:
             ({"since": 110, "until": 300, "builds": False}, "b"),
             ({"builds": False}, "c.d b a"),
             ({"oldest_first": True, "text": "lamp"}, "a b"),
+            ({"queued": True}, ""),
         ],
     )
     def test_filters(self, run_index: RunIndex, query: dict[str, Any], found: str) -> None:

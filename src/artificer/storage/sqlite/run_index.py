@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from artificer.ports import IndexedRun, Reached, RunQuery
-from artificer.ports.run_index import above
+from artificer.ports.run_index import BEGINNING, above
 from artificer.storage.sqlite.index_file import SqliteIndex
 from artificer.storage.sqlite.search_index import match_of
 from artificer.values.words import WORDS_VERSION
@@ -115,6 +115,7 @@ def _statement(query: RunQuery, beyond: str | None, limit: int) -> tuple[str, li
         "instr(runs.agent, ?)": query.agent or None,
         "runs.parent = ? AND runs.parent != ''": query.parent or None,
         "runs.waiting = 1 AND ?": query.waiting or None,
+        "runs.status = 'open' AND runs.seq <= ?": BEGINNING if query.queued else None,
         "runs.begun >= ?": query.since or None,
         "runs.begun < ?": query.until,
         f"{_WITHOUT_BUILDS} AND ?": None if query.builds else True,

@@ -6,6 +6,7 @@ epochs fence every record. What is lost here costs time.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -16,6 +17,8 @@ from artificer.ports import DispatchedRun
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.rows import COLUMNS, JobPlace, JobRow
 from artificer.studio.jobs.turns import forget_tenants, next_job, served
+
+log = logging.getLogger("artificer.studio")
 
 MAX_JOBS = 100_000
 """Limit on the jobs that are not over."""
@@ -172,6 +175,8 @@ class JobQueue:
             )
             if not changed.rowcount:
                 raise lost(row, row.attempt)
+            if state == "dead":
+                _is_dead(row.run)
             if state == "done":
                 db.execute("DELETE FROM blobs WHERE job = ? AND is_own", (row.run,))
                 self._tidy(db)
@@ -203,6 +208,14 @@ class JobQueue:
             values += [before.submitted, before.submitted, before.run]
         return self._select(f"{condition} ORDER BY submitted DESC, run LIMIT {limit:d}", values)
 
+    def counts(self) -> dict[str, int]:
+        """Return how many jobs there are of each state that any has."""
+        if self._file.is_new:
+            return {}
+        with self._file.changing() as db:
+            self._lapse(db, self._now())
+            return dict(db.execute("SELECT state, count(*) FROM jobs GROUP BY state").fetchall())
+
     def get(self, run: str) -> JobRow:
         """Return a job. Raises NotFoundError."""
         if not self._file.is_new:
@@ -214,11 +227,15 @@ class JobQueue:
 
     def _lapse(self, db: sqlite3.Connection, now: int) -> None:
         """Queue what was leased to a worker that is silent for too long."""
-        db.execute(
+        lapsed = db.execute(
             "UPDATE jobs SET state = iif(failures + 1 >= attempts, 'dead', 'queued'), due = 0, "
-            "failures = failures + 1, error = ? WHERE state = 'leased' AND expires <= ?",
+            "failures = failures + 1, error = ? WHERE state = 'leased' AND expires <= ? "
+            "RETURNING run, state",
             (LAPSED, now),
         )
+        for run, state in lapsed.fetchall():
+            if state == "dead":
+                _is_dead(run)
 
     def _tidy(self, db: sqlite3.Connection) -> None:
         query = "FROM jobs WHERE state = 'done' ORDER BY submitted DESC LIMIT -1 OFFSET ?"
@@ -243,6 +260,10 @@ class JobQueue:
         with self._file.changing() as db:
             query = f"SELECT {COLUMNS} FROM jobs WHERE {condition}"
             return [JobRow(*row) for row in db.execute(query, values)]
+
+
+def _is_dead(run: str) -> None:
+    log.warning("a job is a dead letter: it has failed too often", extra={"run": run})
 
 
 def _leased_for(db: sqlite3.Connection, holder: str, request: str) -> JobRow | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import get_args
 
 import msgspec
 
@@ -15,10 +17,12 @@ from artificer.errors import (
     ConflictError,
     Fenced,
     NotFoundError,
+    OperatorError,
     OwnedError,
     RateLimitError,
     TamperedError,
 )
+from artificer.health.exposition import Metric
 from artificer.ownership.job_leases import FILE
 from artificer.ports import Claim
 from artificer.runtime.listing import exists
@@ -34,12 +38,14 @@ from artificer.studio.jobs.leasing import JobParts, Leasing, Lessee
 from artificer.studio.jobs.permits import JobPermits
 from artificer.studio.jobs.queue import JobQueue, lost
 from artificer.studio.jobs.reach import FAMILY, FamilyReach
-from artificer.studio.jobs.rows import JobRow
+from artificer.studio.jobs.rows import JobRow, JobState
 from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.sweeping import QueueDispatcher, Sweeping
 from artificer.values.canon import digest_of
 from artificer.wiring.limits import lane_limits, request_limits
 from artificer.world import World, storage_of
+
+log = logging.getLogger("artificer.studio")
 
 POLL_S = 0.25
 """Seconds between two looks for signals."""
@@ -72,6 +78,16 @@ class Jobs:
         dispatcher = QueueDispatcher(world, self.queue, self.idle, self.changed.set)
         self.sweeping = Sweeping(world, dispatcher)
         self._waits: Counter[str] = Counter()
+
+    def metrics(self) -> list[Metric]:
+        """Return how many jobs there are of each state; nothing where the queue cannot be read."""
+        try:
+            counts = self.queue.counts()
+        except OperatorError as error:
+            log.warning("jobs cannot be counted: %s", error.message)
+            return []
+        values = {state: counts.get(state, 0) for state in get_args(JobState)}
+        return [Metric("artificer_jobs", "gauge", "Jobs of HTTP workers.", values, "state")]
 
     async def aclose(self) -> None:
         """Stop looking for jobs, and close the file."""

@@ -19,7 +19,7 @@ SHOWN = 50
 MAX_WORD = 200
 """Characters of a filter that count."""
 
-STATUSES = sorted(STANDING) + sorted(ENDED)
+STATUSES = sorted({*STANDING, "queued"}) + sorted(ENDED)
 
 FIELDS = ("text", "status", "model", "agent", "since", "until", "waiting", "below")
 """The filters, as the form and the address name them."""
