@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
@@ -64,3 +67,16 @@ async def test_a_lost_connection_is_made_again(
 async def test_without_a_server_it_lasts_its_time() -> None:
     database = Database.parse("postgresql://x@127.0.0.1:1/none", "power", read_only=False)
     await PostgresArrivals(database).wait(0.01)
+
+
+async def test_who_stops_waiting_while_it_connects_leaves_nothing_open(
+    arrivals: PostgresArrivals,
+) -> None:
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    waiting = asyncio.create_task(arrivals.wait(LONG_S))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await asyncio.to_thread(arrivals.close)  # after what the thread still does
+    gc.collect()  # a connection that is still open warns, which fails the test

@@ -9,6 +9,7 @@ from hashlib import sha256
 import psycopg
 from psycopg import Connection, sql
 
+from artificer.shielded import in_thread
 from artificer.storage.postgres.connection import Database
 
 CONNECT_SECONDS = 5
@@ -38,8 +39,9 @@ class PostgresArrivals:
     async def wait(self, seconds: float) -> None:
         """Return when something has come since the last call, or after a time."""
         try:
-            if self._db is None:
-                self._db = await asyncio.to_thread(self._listening)
+            if self._db is None:  # whoever is cancelled meanwhile leaves nothing open
+                await in_thread(self._listen)
+            assert self._db is not None
             await _arrived(self._db, seconds)
         except psycopg.Error:
             self.close()
@@ -51,11 +53,10 @@ class PostgresArrivals:
             self._db.close()
         self._db = None
 
-    def _listening(self) -> Connection:
-        db = self._database.connect(CONNECT_SECONDS)
+    def _listen(self) -> None:
+        self._db = self._database.connect(CONNECT_SECONDS)
         channel = sql.Identifier(_channel(self._database.schema))
-        db.execute(sql.SQL("LISTEN {}").format(channel))
-        return db
+        self._db.execute(sql.SQL("LISTEN {}").format(channel))
 
 
 async def _arrived(db: Connection, seconds: float) -> None:
