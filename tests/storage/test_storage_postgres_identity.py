@@ -111,6 +111,16 @@ async def test_a_copy_gets_none_of_the_originals_objects(
         await storage.aclose()
 
 
+async def test_a_url_that_leaves_out_where_large_blobs_are_is_refused(
+    url: str, object_server: ObjectServer, tmp_path: Path
+) -> None:
+    """Or their process would miss them, and `gc` take what it is told of for all there is."""
+    await (await opened(f"{url}&blobs={new_place()}", tmp_path)).aclose()
+    for read_only in (False, True):
+        with pytest.raises(ConfigError, match="in an object store"):
+            await opened(url, tmp_path, read_only=read_only)
+
+
 async def test_a_restored_world_takes_its_objects_and_its_original_gets_them_no_more(
     url: str, object_server: ObjectServer, tmp_path: Path
 ) -> None:

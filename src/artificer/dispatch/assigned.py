@@ -64,7 +64,9 @@ class AssignedRuns:
             await self._owner.ready()  # without a lease, all would be lost
             whose = await self._assignments.take(run, self._owner.id, again=cause != SUBMITTED)
         except ArtificerError as error:
-            log.warning("nobody knows which worker has run %s: %s", run, error.message)
+            log.warning(
+                "nobody knows which worker has run %s: %s", run, error.message, extra={"run": run}
+            )
             return Parked(UNKNOWN_S)
         if whose not in OURS:
             return RunOver() if whose == "over" else Parked()
@@ -89,7 +91,12 @@ class AssignedRuns:
             await self._owner.ready()
             whose = await self._assignments.take(run, self._owner.id, again=False)
         except ArtificerError as error:  # rather twice than not at all
-            log.warning("nobody knows who has handed run %s over: %s", run, error.message)
+            log.warning(
+                "nobody knows who has handed run %s over: %s",
+                run,
+                error.message,
+                extra={"run": run},
+            )
             whose = "ours"
         if whose not in OURS:
             return

@@ -90,7 +90,7 @@ class Segments:
         except MovedError:  # nor can any other
             raise
         except OperatorError as error:
-            log.error("run %s cannot be executed here: %s", run, error.message)
+            log.error("run %s cannot be executed here: %s", run, error.message, extra={"run": run})
             return Parked(REFUSED_S, refused=True)
 
     async def attempt(self, run: str, cause: str) -> SegmentEnd:
@@ -98,14 +98,14 @@ class Segments:
         try:
             return await self._execute(run, cause)
         except (OwnedError, Fenced) as error:
-            log.info("run %s is executed elsewhere: %s", run, error.message)
+            log.info("run %s is executed elsewhere: %s", run, error.message, extra={"run": run})
             return Parked(ELSEWHERE_S)
         except MovedError:
             raise
         except ArtificerError as error:
             raise OperatorError(f"{error.message} {error.hint or ''}".rstrip()) from error
         except Exception as error:  # boundary: the code of an agent's program
-            log.error("the program of run %s failed: %s", run, places(error))
+            log.error("the program of run %s failed: %s", run, places(error), extra={"run": run})
             kind = type(error).__name__
             raise OperatorError(f"Its program failed: {kind}. The log says more.") from error
 
@@ -217,7 +217,12 @@ class Segments:
             return None
         delay = delay_after(falls, run)
         if delay is None:
-            log.error("run %s is left alone: %d processes died executing it", run, falls)
+            log.error(
+                "run %s is left alone: %d processes died executing it",
+                run,
+                falls,
+                extra={"run": run},
+            )
             self.abandoned.add(run)
             return Parked()
         left = delay - (self._world.clock.now() - state.now) / 1000

@@ -196,7 +196,9 @@ class Sweeper:
             if known is not None and known.caller and await self._submit(known.caller):
                 await self._dispatcher.wake(known.caller, CHILD)
         except ArtificerError as error:
-            log.warning("the caller of run %s cannot be woken: %s", run, error.message)
+            log.warning(
+                "the caller of run %s cannot be woken: %s", run, error.message, extra={"run": run}
+            )
 
     async def _end_with_caller(self, run: str) -> None:
         """End a run whose caller was ended by a process that died before it could do this."""
@@ -226,7 +228,12 @@ class Sweeper:
             else:
                 await self._dispatcher.wake(top, "signal")
         except UNREADABLE as error:  # it was pruned, or is damaged: nobody executes it
-            log.warning("run %s has got a signal and cannot be read: %s", run, error.message)
+            log.warning(
+                "run %s has got a signal and cannot be read: %s",
+                run,
+                error.message,
+                extra={"run": run},
+            )
         except ArtificerError as error:
             self._look_again(run, error)
 
@@ -259,7 +266,7 @@ class Sweeper:
 
         At once, then later and later: who waits for a server may hold up everything else.
         """
-        log.warning("run %s cannot be looked at now: %s", run, error.message)
+        log.warning("run %s cannot be looked at now: %s", run, error.message, extra={"run": run})
         if not self._again:
             self._again_at = time.monotonic() + self._again_wait
             longer = max(2 * self._again_wait, self._times.new_s)
@@ -298,6 +305,6 @@ class Sweeper:
         if spec is None or spec.submission is None:
             return None
         if not await is_for_workers(journal, run, spec):
-            log.info("run %s was imported: a person has to resume it", run)
+            log.info("run %s was imported: a person has to resume it", run, extra={"run": run})
             return None
         return _Known(spec.submission, caller_of(run, spec))

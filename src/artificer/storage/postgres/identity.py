@@ -21,7 +21,7 @@ from artificer.ports import Head, RunHead
 Replication = Literal["none", "asynchronous", "synchronous"]
 """Whether the server has replicas, and whether a commit waits for one of them."""
 
-KEYS = frozenset({"world", "queue", "site", "replication"})
+KEYS = frozenset({"world", "queue", "site", "replication", "objects"})
 """Keys of a world's description that its chain does not cover: other servers know it by them."""
 
 _META: LiteralString = "SELECT key, value FROM meta"
@@ -163,6 +163,17 @@ async def is_here(db: AsyncConnection) -> bool:
     meta = await (await db.execute(_META)).fetchall()
     found = _identity(meta, await (await db.execute(_SITE)).fetchone())
     return found is None or (found.fault() is None and not found.goes_on)
+
+
+def keeps_objects(db: Connection) -> bool:
+    """Whether a world has been written to with its large blobs in an object store."""
+    return db.execute("SELECT 1 FROM meta WHERE key = 'objects'").fetchone() is not None
+
+
+def note_objects(db: Connection) -> None:
+    """Write down that the world's large blobs are in an object store."""
+    if not keeps_objects(db):
+        db.execute(_PUT, ("objects", "elsewhere"))
 
 
 def settle(db: Connection) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import Connection
 
-from artificer.errors import MissingExtraError
+from artificer.errors import ConfigError, MissingExtraError
 from artificer.ports import AgingBlobs, StoragePlace
 from artificer.ports.clock import wall_time
 from artificer.storage.blobs.claims import ObjectClaim
@@ -23,7 +23,9 @@ from artificer.storage.postgres.identity import (
     Identity,
     here,
     identity,
+    keeps_objects,
     must_take_writes,
+    note_objects,
     note_replication,
 )
 from artificer.storage.postgres.journal import PostgresJournal
@@ -49,7 +51,7 @@ class PostgresStorage:
     """A `Storage` in a schema of PostgreSQL. One connection writes, and shares its commits.
 
     The folder of ``place`` is this machine's own, for caches. Raises ConfigError for a URL that
-    cannot be read.
+    cannot be read, or that leaves out where the world's large blobs are.
     """
 
     def __init__(self, place: StoragePlace) -> None:
@@ -106,6 +108,12 @@ class PostgresStorage:
         try:
             with database.connect() as db:
                 made = is_made(db, database.schema)
+                if made and not database.blobs and keeps_objects(db):
+                    raise ConfigError(
+                        "This world has its large blobs in an object store, and the setting "
+                        "storage names none.",
+                        hint="Add its place to the URL: postgresql://…?blobs=s3://…",
+                    )
                 if not database.read_only:
                     self._prepare(db)
         except FAULTS as error:
@@ -128,6 +136,7 @@ class PostgresStorage:
         begin_again(db, database.schema)
         if self._objects is not None:
             self._objects.belong_to(claim_of(database, self._identity))
+            note_objects(db)
 
     async def aclose(self) -> None:
         """Finish what waits and close all connections. May be called more than once."""
