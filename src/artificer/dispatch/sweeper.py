@@ -24,7 +24,7 @@ from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.load import UNREADABLE, first_spec
 from artificer.runtime.queued import is_for_workers
-from artificer.runtime.run_loop import IDLE
+from artificer.runtime.run_loop import is_idle
 from artificer.runtime.signals import has_signal
 from artificer.world import World, storage_of
 
@@ -218,8 +218,7 @@ class Sweeper:
         try:
             top, state = await topmost(self._storage, run, submitted=True)
             # Nothing is under way in one that waits: it ends at once, and needs no slot for that.
-            waits = state.only_waits or state.phase in IDLE
-            kinds = (Cancel, Interrupt) if waits else (Cancel,)
+            kinds = (Cancel, Interrupt) if is_idle(state) else (Cancel,)
             ends = await has_signal(self._storage.signals, top, state, *kinds)
             if not await self._submit(top):
                 return

@@ -30,6 +30,11 @@ IDLE = (RunPhase.FINISHED, RunPhase.STALLED, RunPhase.PAUSED)
 _Task = asyncio.Task[Outcome]
 
 
+def is_idle(state: RunState) -> bool:
+    """Whether nothing of a run is under way: it is over, or goes on when something happens."""
+    return state.only_waits or state.phase in IDLE
+
+
 class RunLoop:
     """The loop of one run in this process.
 

@@ -21,7 +21,7 @@ from artificer.ports import BlobStore, CallProgress, Head, Journal, Snapshots
 from artificer.runtime.feed import Feed
 from artificer.runtime.listening import can_listen, listening
 from artificer.runtime.load import read_chain
-from artificer.runtime.run_loop import IDLE
+from artificer.runtime.run_loop import is_idle
 from artificer.runtime.snapshot import restore
 from artificer.runtime.translator import Translator
 
@@ -253,7 +253,7 @@ async def watch(
                     yield event
             if not here and reader.seq != known:
                 known, state = reader.seq, await reader.state()
-                if state.only_waits or state.phase in IDLE or _is_idle_build(state):
+                if is_idle(state) or _is_idle_build(state):
                     async for event in reader.recorded():  # the state may know of more records
                         yield event
                     if reader.seq != known:

@@ -17,7 +17,7 @@ from artificer.core.ticks import tick_event
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
 from artificer.runtime.engine import Engine
-from artificer.runtime.run_loop import IDLE
+from artificer.runtime.run_loop import is_idle
 from artificer.runtime.snapshot import restore
 
 log = logging.getLogger("artificer.ticks")
@@ -79,5 +79,4 @@ async def record_ticks(engine: Engine, run: str) -> RunState:
 
 def _is_quiet(state: RunState) -> bool:
     """Whether a run is idle, and nothing that it began can still be under way."""
-    idle = state.phase in IDLE or state.only_waits
-    return idle and all(pending.type == "AskApproval" for pending in state.pending)
+    return is_idle(state) and all(pending.type == "AskApproval" for pending in state.pending)

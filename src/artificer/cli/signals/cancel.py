@@ -11,7 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.core.signals import Cancel
-from artificer.runtime.run_loop import IDLE
+from artificer.runtime.run_loop import is_idle
 from artificer.world import World
 
 CHECKS, PAUSE_S = 12, 0.25
@@ -25,8 +25,7 @@ async def cancel(settings: Settings, options: CancelOptions) -> Exit:
         run_id = await world.archive.find(options.run)
         found = (await world.get(run_id)).state
         before = found.status
-        idle = found.only_waits or found.phase in IDLE  # then no worker has anything under way
-        if found.run_spec.submission is not None and not idle:
+        if found.run_spec.submission is not None and not is_idle(found):
             await _let_worker_end(world, run_id, options.reason)
         after = (await world.cancel(run_id, options.reason)).status
         if before is not None:
