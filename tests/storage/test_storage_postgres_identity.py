@@ -16,11 +16,11 @@ from artificer.errors import ConfigError, MovedError
 from artificer.ports import UNCLAIMED, Head, StoragePlace
 from artificer.storage.blobs.claims import NAME
 from artificer.storage.postgres.connection import Database
-from artificer.storage.postgres.identity import WorldSite
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.settling import look_at, settle_world
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.world_names import name_from_url
+from artificer.storage.world_site import WorldSite
 from artificer.testing.journal_suite import records_after
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("world-identity")]

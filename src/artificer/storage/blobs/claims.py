@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from artificer.errors import ConfigError, MovedError
+from artificer.storage.world_site import WorldSite
 
 NAME = "artificer-world"
 """The object that names the world."""
@@ -23,13 +24,13 @@ class ObjectClaim(Struct, frozen=True):
     """
 
     world: str
-    site: str
+    site: WorldSite
     former: str = ""
     takes_over: bool = False
 
     def written(self) -> bytes:
         """Return the object."""
-        return msgspec.json.encode({"world": self.world, "site": self.site})
+        return msgspec.json.encode({"world": self.world, "site": str(self.site)})
 
     def holds(self, found: bytes, url: str) -> bool:
         """Whether an object is this claim already; False when it is to be replaced.
@@ -49,10 +50,10 @@ class ObjectClaim(Struct, frozen=True):
             raise _others(url) from None
         if claim.get("world") != self.world:
             raise _others(url)
-        site = claim.get("site", "")
-        if site == self.site:
+        before = WorldSite.read(claim.get("site", ""))
+        if before == self.site:
             return True
-        if self.takes_over or _is_promoted(self.site, site):
+        if self.takes_over or (before is not None and self.site.is_promoted_from(before)):
             return False
         raise MovedError(
             f"The blobs at {url} belong to this world as it is elsewhere: it was restored there, "
@@ -60,13 +61,6 @@ class ObjectClaim(Struct, frozen=True):
             hint="If the other one is gone: `artificer init --world URL --restored`. If not, stop "
             "all that uses this one: it is behind.",
         )
-
-
-def _is_promoted(site: str, former: str) -> bool:
-    """Whether a site differs from a former one by a later timeline alone: its last word."""
-    *same, timeline = site.split(" ")
-    *before, earlier = former.split(" ")
-    return same == before and timeline > earlier
 
 
 def _others(url: str) -> ConfigError:

@@ -17,6 +17,7 @@ from psycopg import AsyncConnection, Connection
 
 from artificer.errors import MovedError, OperatorError
 from artificer.ports import Head, RunHead
+from artificer.storage.world_site import WorldSite
 
 Replication = Literal["none", "asynchronous", "synchronous"]
 """Whether the server has replicas, and whether a commit waits for one of them."""
@@ -44,31 +45,6 @@ SELECT CASE
 _PUT: LiteralString = (
     "INSERT INTO meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 )
-
-
-class WorldSite(Struct, frozen=True):
-    """Where a world's tables are. A dump that is restored is elsewhere; a replica is not, until it
-    is promoted: then its ``timeline`` is a later one."""
-
-    server: str
-    database: str
-    schema: str
-    timeline: str
-
-    @classmethod
-    def read(cls, text: str) -> WorldSite | None:
-        """Return the site that a text names, None for another text."""
-        parts = text.split(" ")
-        return cls(*parts) if len(parts) == 4 else None
-
-    def __str__(self) -> str:
-        return f"{self.server} {self.database} {self.schema} {self.timeline}"
-
-    def is_promoted_from(self, former: WorldSite) -> bool:
-        """Whether this is the same server, or a replica of it, after a promotion."""
-        same = (self.server, self.database, self.schema)
-        before = (former.server, former.database, former.schema)
-        return same == before and int(self.timeline, 16) > int(former.timeline, 16)
 
 
 class Identity(Struct, frozen=True):

@@ -172,7 +172,7 @@ def claim_of(
     """Return the claim of a world to its objects."""
     assert found is not None
     former = database.name if found.queue != found.world else ""
-    return ObjectClaim(found.world, str(found.site), former, takes_over)
+    return ObjectClaim(found.world, found.site, former, takes_over)
 
 
 @contextmanager
