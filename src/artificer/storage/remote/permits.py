@@ -71,14 +71,13 @@ class RemotePermits:
         if not limits:
             return None
         job = self._held.candidates()[0]
-        names = [limit.name for limit in limits]
         body: dict[str, object] = {
             **job.token(),
             "permit": permit,
-            "limits": names,
+            "limits": [limit.name for limit in limits],
             "seconds": lease_s,
+            "request": secrets.token_hex(16),
         }
-        body["request"] = secrets.token_hex(16)
         path, call = ("jobs", job.run, "permits"), ApiCall(PATIENCE_S)
         self._jobs[permit] = job  # it may be taken, whatever is heard
         found = await self._api.ask(_Taken, "POST", path, None, body, call=call)
