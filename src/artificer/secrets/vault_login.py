@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -10,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from artificer.errors import OperatorError
+from artificer.secrets.vault_environment import vault_setting
 from artificer.secrets.vault_server import VaultServer
 
 RENEWED_AT = 2 / 3
@@ -65,7 +65,7 @@ class VaultLogin:
 
     def _log_in(self, role: str) -> None:
         self._auth = None
-        mount = os.environ.get("VAULT_APPROLE_PATH") or "approle"
+        mount = vault_setting("APPROLE_PATH") or "approle"
         body = {"role_id": role, "secret_id": _secret_id()}
         began = self._now()
         status, answer = self._server.ask(
@@ -102,13 +102,11 @@ class VaultLogin:
 
 
 def _role() -> str:
-    if os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN"):
-        return ""
-    return os.environ.get("VAULT_ROLE_ID") or os.environ.get("BAO_ROLE_ID") or ""
+    return "" if vault_setting("TOKEN") else vault_setting("ROLE_ID")
 
 
 def _secret_id() -> str:
-    named = os.environ.get("VAULT_SECRET_ID_FILE") or os.environ.get("BAO_SECRET_ID_FILE") or ""
+    named = vault_setting("SECRET_ID_FILE")
     found = _text(Path(named)) if named else ""
     if not _is_token(found):
         raise OperatorError(
@@ -119,9 +117,9 @@ def _secret_id() -> str:
 
 
 def _token_of_others() -> str:
-    token = os.environ.get("VAULT_TOKEN") or os.environ.get("BAO_TOKEN") or ""
+    token = vault_setting("TOKEN")
     if not token:
-        named = os.environ.get("VAULT_TOKEN_FILE", "")
+        named = vault_setting("TOKEN_FILE")
         token = _text(Path(named) if named else None)
     if not _is_token(token):
         raise OperatorError(

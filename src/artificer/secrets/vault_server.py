@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import threading
@@ -12,6 +11,7 @@ from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 from artificer.errors import OperatorError
+from artificer.secrets.vault_environment import vault_setting
 
 TIMEOUT_S = 5.0
 """Seconds in which the server connects, and goes on with its answer. All of it may take twice as
@@ -37,7 +37,7 @@ class VaultServer:
         """
         headers = {"X-Vault-Request": "true", "Connection": "close"}
         headers |= {"X-Vault-Token": token} if token else {}
-        if namespace := os.environ.get("VAULT_NAMESPACE") or os.environ.get("BAO_NAMESPACE"):
+        if namespace := vault_setting("NAMESPACE"):
             headers["X-Vault-Namespace"] = namespace
         host = self._parts.hostname or ""
         port = self._parts.port or (443 if self._parts.scheme == "https" else 80)
@@ -74,8 +74,7 @@ class VaultServer:
         connection = HTTPConnection(self._parts.netloc)
         connection.sock = line
         if self._parts.scheme == "https":
-            authorities = os.environ.get("VAULT_CACERT") or os.environ.get("BAO_CACERT") or None
-            context = ssl.create_default_context(cafile=authorities)
+            context = ssl.create_default_context(cafile=vault_setting("CACERT") or None)
             connection.sock = context.wrap_socket(line, server_hostname=host)
         try:
             method = "GET" if body is None else "POST"
