@@ -25,7 +25,8 @@ from artificer.ports import (
     Spent,
     StoragePlace,
 )
-from artificer.storage.postgres.appends import Append
+from artificer.storage.postgres.append_statement import Append
+from artificer.storage.postgres.appends import unit_of
 from artificer.storage.postgres.committing import UnitOfWork, commit
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
@@ -59,7 +60,7 @@ async def opened(url: str, folder: Path) -> PostgresStorage:
 
 
 def appending(run: str, epoch: int = 1, *blobs: bytes) -> UnitOfWork:
-    return Append(run, epoch, Head(), records_after(Head(), run, 1), blobs, NO_SPENDING).unit()
+    return unit_of(Append(run, epoch, Head(), records_after(Head(), run, 1), blobs))
 
 
 def unwritable(work: PostgresTransaction) -> None:
@@ -158,7 +159,7 @@ async def test_an_append_waits_for_the_server_once(
     begun = await storage.journal.append("a", 1, Head(), first)
     database = Database.parse(url, "power", read_only=False)
     records = records_after(begun, "a", *range(5))
-    unit = Append("a", 1, begun, records, (b"one", b"two", b"one"), spending).unit()
+    unit = unit_of(Append("a", 1, begun, records, (b"one", b"two", b"one"), spending))
     with database.connect() as db:
         trace = tmp_path / "trace"
         with trace.open("wb") as file:

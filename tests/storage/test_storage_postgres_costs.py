@@ -26,7 +26,8 @@ from artificer.ports import (
     StoragePlace,
 )
 from artificer.storage.memory import MemoryJournal
-from artificer.storage.postgres.appends import Append
+from artificer.storage.postgres.append_statement import Append
+from artificer.storage.postgres.appends import unit_of
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.loop_line import LoopLine
@@ -179,7 +180,7 @@ async def test_an_append_that_costs_something_is_sent_by_the_event_loop(
         Spending(settling(2).settlements, reserving(3).reservations),
     ):
         records = records_after(head, "a", 2)
-        head = await line.commit(Append("a", 1, head, records, (b"small",), spending).unit())
+        head = await line.commit(unit_of(Append("a", 1, head, records, (b"small",), spending)))
     assert (await storage.journal.acquire("a")).head == head
     await line.aclose()
     spent = await storage.budget.spent(ACCOUNTS[0], 0)

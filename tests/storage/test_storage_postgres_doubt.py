@@ -31,7 +31,8 @@ from artificer.ports import (
     Spending,
     StoragePlace,
 )
-from artificer.storage.postgres.appends import QUICK_BYTES, Append
+from artificer.storage.postgres.append_statement import Append
+from artificer.storage.postgres.appends import QUICK_BYTES, unit_of
 from artificer.storage.postgres.committing import UnitOfWork
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
@@ -81,7 +82,7 @@ def in_thread(line: CutLine, url: str, *appends: Append) -> Iterator[list[Any]]:
     """Append through a line, all in one transaction; in the end the outcomes are there."""
     outcomes: list[Any] = []
     writing = WritingLine(database(line.url(url)))
-    units = [append.unit() for append in appends]
+    units = [unit_of(append) for append in appends]
     thread = threading.Thread(target=lambda: outcomes.extend(writing.commit(units)))
     thread.start()
     yield outcomes
@@ -225,7 +226,7 @@ async def test_a_number_that_a_crash_has_freed_says_nothing_of_the_transaction_t
     units = [
         UnitOfWork(lambda work: work.acquire("b", UNCLAIMED)),
         UnitOfWork(lambda work: work.post("a", body, 5), notes=True),
-        appending("a").unit(),
+        unit_of(appending("a")),
     ]
     thread = threading.Thread(target=lambda: outcomes.extend(writing.commit(units)))
     with staying_cut(line):
@@ -353,11 +354,11 @@ class TestQuick:
         begun = Head(seq=1, hash="sha256:0")
         for head, blob, is_quick in ((begun, b"", True), (Head(), b"", False)):
             append = Append("a", 1, head, records_after(head, "a", 1), (blob,), NO_SPENDING)
-            assert (append.unit().quick is not None) is is_quick
+            assert (unit_of(append).quick is not None) is is_quick
         twice = Spending(COST.settlements * 2)
         for blob, costs in ((b"x" * QUICK_BYTES, COST), (b"", twice)):
             append = Append("a", 1, begun, records_after(begun, "a", 1), (blob,), costs)
-            assert append.unit().quick is None
+            assert unit_of(append).quick is None
 
 
 @contextmanager

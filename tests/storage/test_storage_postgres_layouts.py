@@ -13,6 +13,7 @@ from postgres_server import PostgresServer
 from artificer.errors import ConfigError, OperatorError
 from artificer.ports import UNCLAIMED, Head, LeasedOwner, OwnerHost, StoragePlace
 from artificer.storage.chain import FORMAT, genesis
+from artificer.storage.postgres.append_statement import Append
 from artificer.storage.postgres.committing import UnitOfWork
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
@@ -45,7 +46,7 @@ def url(postgres_server: PostgresServer) -> str:
     line.commit(
         [
             UnitOfWork(lambda work: work.acquire("a", UNCLAIMED)),
-            UnitOfWork(lambda work: work.append("a", 1, Head(), records, head, ())),
+            UnitOfWork(lambda work: work.append(Append("a", 1, Head(), records), head)),
         ]
     )
     line.close()

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, LiteralString
 
+from msgspec import Struct
 from psycopg.errors import InvalidTextRepresentation
 
 from artificer.ports import NO_SPENDING, Head, Record, Spending
+from artificer.storage.chain import verify_link
 from artificer.storage.postgres.cost_clauses import CostShape, cost_clauses, cost_values, shape_of
 from artificer.values.canon import digest_of
 
@@ -41,35 +43,52 @@ NOT_WRITTEN = InvalidTextRepresentation
 """The error of the database for an append that its own statement refuses."""
 
 
-def append_statement(
-    run: str,
-    epoch: int,
-    head: Head,
-    records: Sequence[Record],
-    new_head: Head,
-    blobs: Sequence[bytes],
-    spending: Spending = NO_SPENDING,
-) -> tuple[bytes, dict[str, Any]]:
-    """Return the statement of an append, and its values.
+class Append(Struct, frozen=True, gc=False):
+    """Records of a run, their small blobs, and what they cost.
+
+    Only the writer with an epoch appends at it, and each record names the one before it by its
+    hash. So records that are there while the epoch is the last one are those of this append; and
+    when they are not, this append moves the head from where it knows it to be, or never will.
+    """
+
+    run: str
+    epoch: int
+    head: Head
+    records: Sequence[Record]
+    blobs: Sequence[bytes] = ()
+    spending: Spending = NO_SPENDING
+
+    @property
+    def costs(self) -> bool:
+        """Whether it costs something, or may."""
+        return bool(self.spending.settlements or self.spending.reservations)
+
+    def verified(self) -> Head:
+        """Check that its records continue the chain; return the new head. Raises InvariantError."""
+        return verify_link(self.run, self.head, self.records)
+
+
+def append_statement(append: Append, new_head: Head) -> tuple[bytes, dict[str, Any]]:
+    """Return the statement of an append that leads to ``new_head``, and its values.
 
     One that costs something is to follow the lock of notes, in the same transaction: a statement
     sees nothing that was committed after it had begun.
     """
     values: dict[str, Any] = {
-        "run": run,
-        "epoch": epoch,
-        "seq": head.seq,
-        "hash": head.hash,
+        "run": append.run,
+        "epoch": append.epoch,
+        "seq": append.head.seq,
+        "hash": append.head.hash,
         "new_seq": new_head.seq,
         "new_hash": new_head.hash,
-        "hashes": [record.hash for record in records],
-        "bodies": [record.body for record in records],
+        "hashes": [record.hash for record in append.records],
+        "bodies": [record.body for record in append.records],
     }
-    if blobs:
-        kept = {digest_of(blob): blob for blob in blobs}
+    if append.blobs:
+        kept = {digest_of(blob): blob for blob in append.blobs}
         values |= {"digests": list(kept), "blobs": list(kept.values())}
-    values |= cost_values(spending)
-    return _text(bool(blobs), shape_of(spending)), values
+    values |= cost_values(append.spending)
+    return _text(bool(append.blobs), shape_of(append.spending)), values
 
 
 @cache

@@ -20,7 +20,8 @@ from artificer.ports import (
 from artificer.storage.audit import Tip
 from artificer.storage.chain import check_name
 from artificer.storage.notes import RunImported
-from artificer.storage.postgres.appends import Append
+from artificer.storage.postgres.append_statement import Append
+from artificer.storage.postgres.appends import unit_of
 from artificer.storage.postgres.blobs import CommittedBlobs
 from artificer.storage.postgres.chaining import catch_up, end_of
 from artificer.storage.postgres.checking import audit, rebuild
@@ -90,8 +91,8 @@ class PostgresJournal:
             OperatorError: the database could not be written; nothing has changed, and the same
                 append may be tried again.
         """
-        is_ours = self._epochs.get(run) == epoch
-        return self._writer.add(Append(run, epoch, head, records, blobs, spending, is_ours).unit())
+        append = Append(run, epoch, head, records, blobs, spending)
+        return self._writer.add(unit_of(append, is_ours=self._epochs.get(run) == epoch))
 
     async def check(self, run: str, epoch: int) -> None:
         """Check that nobody has acquired the run since. Raises Fenced."""

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, LiteralString
 
 import psycopg
 from psycopg import Connection
 
 from artificer.errors import ArtificerError
-from artificer.ports import (
-    MAX_SIGNALS,
-    NO_SPENDING,
-    Claim,
-    Head,
-    Lease,
-    Record,
-    RunHead,
-    Spending,
-)
+from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, RunHead
 from artificer.storage.chain import claimed, fenced, released, run_seal, too_many_signals
 from artificer.storage.notes import (
     Note,
@@ -28,7 +19,7 @@ from artificer.storage.notes import (
     signals_of,
     versions_of,
 )
-from artificer.storage.postgres.append_statement import append_statement
+from artificer.storage.postgres.append_statement import Append, append_statement
 from artificer.storage.postgres.chaining import extend, waiting
 from artificer.storage.postgres.identity import lost, moved
 from artificer.storage.postgres.locks import Lock, hold
@@ -90,30 +81,21 @@ class PostgresTransaction:
             self.db.execute("UPDATE runs SET owner = %s WHERE run = %s", (left, run))
             self._trace(OWNED, run, epoch, left, run, epoch)
 
-    def append(
-        self,
-        run: str,
-        epoch: int,
-        head: Head,
-        records: Sequence[Record],
-        new_head: Head,
-        blobs: Sequence[bytes],
-        spending: Spending = NO_SPENDING,
-    ) -> None:
-        """Append records that are known to lead from ``head`` to ``new_head``.
+    def append(self, append: Append, new_head: Head) -> None:
+        """Append records that are known to lead to ``new_head``.
 
         The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
         the epoch and knows the head. When it does not, the database raises NOT_WRITTEN, at the
-        latest when the transaction ends, and nothing in it is written; so too when ``spending``
+        latest when the transaction ends, and nothing in it is written; so too when its spending
         is refused. All is one statement: in a pipeline nobody waits for its answer.
         """
-        if spending.settlements or spending.reservations:
+        if append.costs:
             self.begin_notes()
-        query, values = append_statement(run, epoch, head, records, new_head, blobs, spending)
+        query, values = append_statement(append, new_head)
         self.db.execute(query, values)
-        self.has_arrivals |= head.seq == 0
-        if records:
-            self._trace(APPENDED, run, new_head.seq, new_head.hash)
+        self.has_arrivals |= append.head.seq == 0
+        if append.records:
+            self._trace(APPENDED, append.run, new_head.seq, new_head.hash)
 
     def has(self, run: str, epoch: int, head: Head) -> bool:
         """Whether the writer with this epoch has appended up to a head, for certain.
