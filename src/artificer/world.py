@@ -384,13 +384,13 @@ def require_model(world: World, model: str | None = None) -> None:
 
 
 async def resume_submitted(
-    world: World, run_id: str, agent: AgentDefinition | None, deps: Any, *, submits: bool
+    world: World, run_id: str, agent: AgentDefinition | None, deps: Any
 ) -> Run:
-    """Continue a run as a worker does. Raises what `World.resume` raises.
+    """Continue a run as a worker does: the runs of agents that it calls are left to workers too.
 
-    If it ``submits``, the runs of agents that it calls are left to workers too.
+    Raises what `World.resume` raises.
     """
-    attendance = Attendance(deps=deps, submits=submits)
+    attendance = Attendance(deps=deps, submits=True)
     return await _resumed(world._resources, run_id, defined(agent), attendance)
 
 

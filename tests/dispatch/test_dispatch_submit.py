@@ -37,6 +37,10 @@ def chat(**fields: Any) -> Agent:
     return Agent("scripted/m", kind="chat", **fields)
 
 
+async def nothing(run: str) -> None:
+    """Wake no caller: these runs have none."""
+
+
 async def until(condition: Callable[[], bool]) -> None:
     while True:
         if condition():
@@ -136,7 +140,7 @@ class TestSegments:
     async def test_a_run_is_executed_until_it_is_over(self) -> None:
         world = world_of("hello")
         run = await world.submit("Hi", chat())
-        segments = Segments(world, NO_AGENTS)
+        segments = Segments(world, NO_AGENTS, nothing)
         assert await segments.execute(run, "submitted") == RunOver()
         assert await segments.execute(run, "submitted") == RunOver()
         assert await segments.execute("nobody", "submitted") == RunOver()
@@ -153,7 +157,7 @@ class TestSegments:
         agent = chat(tools=[charge], policy=Policy(rules=(Rule(decision="ask", tool="charge"),)))
         world = world_of(reply(call("charge", n=1)), "done")
         run = await world.submit("Hi", agent, name="here:agent")
-        segments = Segments(world, {"here:agent": agent})
+        segments = Segments(world, {"here:agent": agent}, nothing)
         assert await segments.execute(run, "submitted") == Parked()
         records = len((await world.archive.history(run)).lines)
         assert await segments.execute(run, "submitted") == Parked()
@@ -173,7 +177,7 @@ class TestSegments:
         world = world_of(reply(call("look")), "done")
         run = await world.submit("Hi", agent)
         await world.send(run, Pause())
-        segments = Segments(world, {"a:b": agent})
+        segments = Segments(world, {"a:b": agent}, nothing)
         assert await segments.execute(run, "submitted") == Parked()
         await world.send(run, Steer(text="Go on?"))
         assert await segments.execute(run, "signal") == Parked()
@@ -185,7 +189,7 @@ class TestSegments:
     async def test_a_cancellation_is_recorded_once_before_it_acts(self) -> None:
         world = world_of()
         run = await world.submit("Hi", chat())
-        segments = Segments(world, NO_AGENTS)
+        segments = Segments(world, NO_AGENTS, nothing)
         assert await segments.execute(run, f"{CANCEL}enough") == RunOver()
         assert await segments.execute(run, f"{CANCEL}enough") == RunOver()
         assert (await world.get(run)).status == "cancelled"
@@ -194,11 +198,11 @@ class TestSegments:
     async def test_a_run_whose_agent_is_not_here_is_left_to_another_worker(self) -> None:
         world = world_of("hello")
         run = await world.submit("Hi", chat(), name="triage:agent")
-        found = await Segments(world, NO_AGENTS).execute(run, "submitted")
+        found = await Segments(world, NO_AGENTS, nothing).execute(run, "submitted")
         assert isinstance(found, Parked) and found.seconds
         assert (await world.get(run)).status == "open"
         agents = {"triage:agent": chat()}
-        assert await Segments(world, agents).execute(run, "timer") == RunOver()
+        assert await Segments(world, agents, nothing).execute(run, "timer") == RunOver()
 
     async def test_a_run_that_is_executed_elsewhere_is_tried_again_soon(self) -> None:
         began, let_go = asyncio.Event(), asyncio.Event()
@@ -213,7 +217,7 @@ class TestSegments:
         agent = chat(tools=[wait])
         world = world_of(reply(call("wait")), "done")
         run = await world.submit("Hi", agent)
-        segments = Segments(world, {"x:y": agent})
+        segments = Segments(world, {"x:y": agent}, nothing)
         task = asyncio.create_task(segments.execute(run, "submitted"))
         await began.wait()
         found = await segments.execute(run, "submitted")
@@ -232,7 +236,8 @@ class TestSegments:
         replies = [reply(call("inner", prompt="Go")), reply(call("charge")), "charged", "done"]
         world = world_of(*replies)
         run = await world.submit("Hi", outer, name="a:outer")
-        segments = Segments(world, {"a:outer": outer})
+        await world.resume(run, outer)  # a person, in whose process the agent is a part of the run
+        segments = Segments(world, {"a:outer": outer}, nothing)
         assert await segments.execute(run, "submitted") == Parked()
         (question,) = (await world.get(run)).questions
         assert question.run != run
@@ -253,7 +258,7 @@ class TestStalledRuns:
         clock = SteppingClock()
         world = world_of(down, down, "hello", clock=clock)
         run = await world.submit("Hi", chat())
-        segments = Segments(world, NO_AGENTS)
+        segments = Segments(world, NO_AGENTS, nothing)
         first = await segments.execute(run, "submitted")
         assert isinstance(first, Parked) and first.seconds and 14 < first.seconds <= 15
         records = len((await world.archive.history(run)).lines)
@@ -268,14 +273,14 @@ class TestStalledRuns:
     async def test_a_key_that_is_refused_waits_for_a_person(self) -> None:
         world = world_of(ModelFailure(code="auth", message="Who are you?"))
         run = await world.submit("Hi", chat())
-        assert await Segments(world, NO_AGENTS).execute(run, "submitted") == Parked()
+        assert await Segments(world, NO_AGENTS, nothing).execute(run, "submitted") == Parked()
 
     async def test_retries_end(self) -> None:
         clock = SteppingClock()
         down = ModelFailure(code="unavailable", message="Gone.")
         world = world_of(*[down] * 20, clock=clock)
         run = await world.submit("Hi", chat())
-        segments, waits = Segments(world, NO_AGENTS), list[float]()
+        segments, waits = Segments(world, NO_AGENTS, nothing), list[float]()
         end = await segments.execute(run, "submitted")
         while isinstance(end, Parked) and end.seconds is not None:
             waits.append(end.seconds)

@@ -49,15 +49,15 @@ CHILD = "child"
 AGAIN_S = 1.0
 """Seconds until a run goes on that got a signal at the moment when it became idle."""
 
-ENDING = ("cancel", "interrupt")
+ENDING = (Cancel, Interrupt)
 """Signals that a paused run takes. For anything else it stays paused until a person resumes it."""
 
 
 class Segments:
     """Executes the runs of a world. ``execute`` is a `ports.ExecuteSegment`.
 
-    With ``wake_caller``, which takes a run that has become idle, the runs of agents that runs call
-    are left to workers, as runs of their own. With ``counts_falls``, it leaves alone what workers
+    The runs of agents that runs call are left to workers, as runs of their own; ``wake_caller`` is
+    called with each run that has become idle. With ``counts_falls``, it leaves alone what workers
     die of; a studio counts that itself.
     """
 
@@ -65,7 +65,7 @@ class Segments:
         self,
         world: World,
         agents: Agents,
-        wake_caller: Callable[[str], Awaitable[None]] | None = None,
+        wake_caller: Callable[[str], Awaitable[None]],
         *,
         counts_falls: bool = True,
     ) -> None:
@@ -77,11 +77,6 @@ class Segments:
         self._counts_falls = counts_falls
         self.abandoned = set[str]()
         """Runs that nobody executes, because those who did have died of it."""
-
-    @property
-    def _submits(self) -> bool:
-        """Whether children are runs of their own."""
-        return self._wake_caller is not None
 
     async def execute(self, run: str, cause: str) -> SegmentEnd:
         """Execute a run until it is idle. One that waits for something is left as it is."""
@@ -128,29 +123,28 @@ class Segments:
             found = await self._after_falls(run, loaded)
         if found is None:
             agent, deps = await agent_of_run(self._storage, run, spec, self._agents)
-            idle = await resume_submitted(self._world, run, agent, deps, submits=self._submits)
-            found = await self._standing(run, idle.state, resumed=True) or Parked(AGAIN_S)
-        if self._wake_caller is not None and not isinstance(found, AwaitsRuns):
+            idle = await resume_submitted(self._world, run, agent, deps)
+            found = await self._standing(run, idle.state) or Parked(AGAIN_S)
+        if not isinstance(found, AwaitsRuns):
             await self._wake_caller(run)
         return found
 
     async def _waits_on(self, run: str, state: RunState) -> bool:
         """Whether a run that the end of a child has woken waits for other ones."""
-        if not self._submits or not state.only_waits or held_back(state):
+        if not state.only_waits or held_back(state):
             return False
         if await self._storage.signals.read(run, state.letters):
             return False
         return await some_go_on(self._storage, run, state.waits)
 
-    async def _standing(
-        self, run: str, state: RunState, *, resumed: bool = False
-    ) -> SegmentEnd | None:
+    async def _standing(self, run: str, state: RunState) -> SegmentEnd | None:
         """Return what a run in this state waits for; None where it can go on."""
         signals = await self._storage.signals.read(run, state.letters)
         if state.phase is RunPhase.FINISHED:
             return None if signals else RunOver()
         if state.standing == "paused" and state.phase is RunPhase.PAUSED:
-            return None if any(_ends(body) for _, body in signals) else Parked()
+            ends = any(isinstance(read_signal(body), ENDING) for _, body in signals)
+            return None if ends else Parked()
         if signals:
             return None
         if not state.waits:
@@ -158,10 +152,10 @@ class Segments:
         children = await awaited(self._storage, run, state)
         if not any(child.is_submitted for child in children):
             return await self._with_below(run, state, state.waits)
-        return await self._with_children(run, state, children, resumed=resumed)
+        return await self._with_children(run, state, children)
 
     async def _with_children(
-        self, run: str, state: RunState, children: Sequence[AwaitedRun], *, resumed: bool
+        self, run: str, state: RunState, children: Sequence[AwaitedRun]
     ) -> SegmentEnd | None:
         """Return what a run waits for with children that workers execute.
 
@@ -170,7 +164,7 @@ class Segments:
         own = [child for child in children if child.is_submitted and not child.is_over]
         going = tuple(child.wait.run for child in own if child.goes_on)
         news = any(child.is_over for child in children) and (not going or held_back(state))
-        if not state.only_waits or news or (going and not self._submits and not resumed):
+        if not state.only_waits or news:
             return None
         if not going and any(child.is_news for child in own):
             return None
@@ -179,7 +173,7 @@ class Segments:
             end = await self._with_below(run, state, tuple(parts))
             if end is None or (isinstance(end, Parked) and end.seconds is not None):
                 return end
-        return AwaitsRuns(going) if going and self._submits else Parked(CHILDREN_S)
+        return AwaitsRuns(going) if going else Parked(CHILDREN_S)
 
     async def _with_below(
         self, run: str, state: RunState, waits: tuple[CallWait, ...]
@@ -243,16 +237,7 @@ class Segments:
 
         Without a reason, it may have been posted.
         """
-        kinds = (Cancel,) if reason else (Cancel, Interrupt)
+        kinds = (Cancel,) if reason else ENDING
         ends = await has_signal(self._storage.signals, run, state, *kinds)
         if state.phase is not RunPhase.FINISHED and not ends:
             await self._world.send(run, Cancel(reason=reason[:16_000]))
-
-
-def _type_of(body: bytes) -> str:
-    signal = read_signal(body)
-    return signal.type if signal is not None else ""
-
-
-def _ends(body: bytes) -> bool:
-    return _type_of(body) in ENDING
