@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from artificer.artifacts import catalog
@@ -22,6 +21,7 @@ from artificer.render.export.bundle import bundle
 from artificer.render.export.exported import Exported, Files, quiet
 from artificer.render.narrative import Key
 from artificer.render.report import Provenance, Report
+from artificer.utc import utc_timestamp
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ImageBlock
 from artificer.values.text import clip
@@ -162,13 +162,12 @@ def _title(state: RunState, deliverable: Deliverable) -> str:
 
 def _provenance(run_id: str, state: RunState) -> Provenance:
     spec, usage = state.run_spec, state.usage
-    created = datetime.fromtimestamp(state.now / 1000, UTC)
     turns = f"{state.turn} turn{'' if state.turn == 1 else 's'}"
     return Provenance(
         run=run_id,
         model=models_in_words(state),
         kind=spec.kind,
-        created=created.isoformat(timespec="seconds"),
+        created=utc_timestamp(state.now),
         digest=state.deliverable or "",
         usage=f"{turns}, {usage.input_tokens} tokens in, {usage.output_tokens} out",
     )

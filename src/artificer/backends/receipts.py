@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from artificer.utc import utc_timestamp
 from artificer.values.blocks import CallStatus
 
 Now = Callable[[], int]
@@ -37,7 +37,7 @@ class Began:
 
 def timestamp_of(moment: int) -> str:
     """Return a moment, in milliseconds since 1970-01-01 UTC, as evidence says it: RFC 3339."""
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
+    return utc_timestamp(moment, "milliseconds")
 
 
 def status_of(outcome: str) -> CallStatus:

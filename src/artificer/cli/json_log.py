@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from datetime import UTC, datetime
+
+from artificer.utc import utc_timestamp
 
 FACTS = (
     *("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher", "health"),
@@ -23,7 +24,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line: the time, the level, the logger, the message and the facts."""
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        at = utc_timestamp(int(record.created * 1000), "milliseconds")
         line: dict[str, object] = {"at": at, "level": record.levelname.lower()}
         line |= {"logger": record.name, "message": record.getMessage()}
         line |= {name: vars(record)[name] for name in FACTS if name in vars(record)}

@@ -9,6 +9,7 @@ from unicodedata import category
 
 from markupsafe import Markup, escape
 
+from artificer.utc import utc_timestamp
 from artificer.values.text import numbered
 
 _STATUS = {
@@ -63,7 +64,7 @@ def first_upper(text: str) -> str:
 
 def clock(at: int) -> str:
     """A moment (milliseconds since 1970) as ISO 8601, in UTC."""
-    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")
+    return utc_timestamp(at)
 
 
 def stamp(at: int) -> str:

@@ -17,12 +17,13 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.cli.terminal.words import cost, milliseconds, moment, sum_of
+from artificer.cli.terminal.words import cost, milliseconds, sum_of
 from artificer.cli.terminal.working import working
 from artificer.errors import ArtificerError
 from artificer.runtime.progress import ReportProgress
 from artificer.runtime.run_list import RunFilter
 from artificer.runtime.summary import Summary
+from artificer.utc import utc_text
 
 OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")
 COLUMNS = ("RUN", "STARTED (UTC)", "KIND", "STATUS", "RECORDS", "MODEL", "PROMPT")
@@ -98,7 +99,7 @@ async def _newest(archive: Archive, options: RunsOptions) -> tuple[Sequence[Summ
 
 
 def _row(summary: Summary) -> tuple[str, ...]:
-    begun = moment(summary.at) if summary.at else ""
+    begun = utc_text(summary.at) if summary.at else ""
     prompt = one_line(summary.prompt, PROMPT)
     records = f"{summary.records:,}"
     model = one_line(summary.model, PROMPT)
@@ -128,7 +129,7 @@ def _as_json(summary: Summary, tree: Tree | None) -> dict[str, object]:
 
 def _rows_of_tree(summary: Summary, tree: Tree | None) -> list[tuple[str, ...]]:
     """A run and those that it started, with what each has used, its own children included."""
-    begun = moment(summary.at) if summary.at else ""
+    begun = utc_text(summary.at) if summary.at else ""
     prompt = one_line(summary.prompt, PROMPT)
     if tree is None:
         return [(summary.run, begun, summary.kind, _stands(summary), "", "", "", prompt)]

@@ -13,9 +13,10 @@ from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import clean, note, out_json, out_styled, styled
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.terminal.words import milliseconds, moment
+from artificer.cli.terminal.words import milliseconds
 from artificer.cli.terminal.working import working
 from artificer.runtime.search import Hit
+from artificer.utc import utc_text
 from artificer.values.words import terms_of
 
 
@@ -45,7 +46,7 @@ async def search(settings: Settings, options: SearchOptions) -> Exit:
 
 def _head(hit: Hit) -> str:
     run = styled(clean(hit.run), "good", sys.stdout)
-    return f"{run}  {moment(hit.at)}  {hit.role} (record {hit.seq})"
+    return f"{run}  {utc_text(hit.at)}  {hit.role} (record {hit.seq})"
 
 
 def _snippet(hit: Hit) -> str:

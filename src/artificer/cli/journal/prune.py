@@ -14,9 +14,10 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.terminal.words import count, moment
+from artificer.cli.terminal.words import count
 from artificer.errors import OperatorError
 from artificer.runtime.summary import Summary
+from artificer.utc import utc_text
 from artificer.world import World
 
 _KEPT = ("open", "stalled", "paused", "pruned", "unreadable")
@@ -34,7 +35,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
                 await world.maintenance.prune(
                     summary.run, by=user_name(), reason=options.reason, discard=options.discard
                 )
-            begun = moment(summary.at) if summary.at else ""
+            begun = utc_text(summary.at) if summary.at else ""
             out(f"{summary.run}  {begun}  {one_line(summary.prompt, 60)}".rstrip())
     word = "pruned" if options.forever else "would prune"
     hint = "" if options.forever else "; --forever deletes them"

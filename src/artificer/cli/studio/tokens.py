@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from artificer.cli.commands.studio import (
     ListTokensOptions,
     NewTokenOptions,
@@ -16,6 +14,7 @@ from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.studio.tokens import ApiToken, ApiTokens
 from artificer.system import SystemClock
+from artificer.utc import utc_day
 
 
 def new(settings: Settings, options: NewTokenOptions) -> Exit:
@@ -42,7 +41,7 @@ def show(settings: Settings, options: ListTokensOptions) -> Exit:
         out_json([_without_digest(token) for token in tokens])
         return Exit.OK
     for token in tokens:
-        end = "expired   " if token.expires <= now else _day(token)
+        end = "expired   " if token.expires <= now else utc_day(token.expires)
         out(f"{token.id}  {','.join(token.scopes):<24}  {end}  {token.name}")
     if not tokens:
         note("no tokens: artificer studio token new NAME")
@@ -55,12 +54,9 @@ def _tokens(settings: Settings) -> ApiTokens:
 
 def _shown(token: ApiToken, text: str) -> Exit:
     out(text)
-    note(f"{token.id}: {', '.join(token.scopes)} until {_day(token)}; it is not shown again")
+    scopes, day = ", ".join(token.scopes), utc_day(token.expires)
+    note(f"{token.id}: {scopes} until {day}; it is not shown again")
     return Exit.OK
-
-
-def _day(token: ApiToken) -> str:
-    return datetime.fromtimestamp(token.expires / 1000, UTC).date().isoformat()
 
 
 def _without_digest(token: ApiToken) -> dict[str, object]:

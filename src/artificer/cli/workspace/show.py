@@ -19,8 +19,9 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
-from artificer.cli.terminal.words import count, moment
+from artificer.cli.terminal.words import count
 from artificer.errors import NotFoundError
+from artificer.utc import utc_text
 
 
 @interruptible
@@ -33,7 +34,7 @@ async def list_workspaces(settings: Settings, options: ListWorkspacesOptions) ->
         out_json([head.to_json() for head in heads])
     elif heads:
         rows = [
-            (h.workspace, str(h.number), moment(h.at), h.run or "-", one_line(h.message, 60))
+            (h.workspace, str(h.number), utc_text(h.at), h.run or "-", one_line(h.message, 60))
             for h in heads
         ]
         print_table([("NAME", "VERSION", "COMMITTED (UTC)", "RUN", "MESSAGE"), *rows])
@@ -93,7 +94,9 @@ async def log(settings: Settings, options: LogOptions) -> Exit:
     if options.as_json:
         out_json([version.to_json() for version in versions])
         return Exit.OK
-    rows = [(str(v.number), moment(v.at), v.run or "-", one_line(v.message, 60)) for v in versions]
+    rows = [
+        (str(v.number), utc_text(v.at), v.run or "-", one_line(v.message, 60)) for v in versions
+    ]
     print_table([("VERSION", "COMMITTED (UTC)", "RUN", "MESSAGE"), *rows])
     return Exit.OK
 
