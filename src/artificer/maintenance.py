@@ -13,7 +13,6 @@ from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.ports import Amount, Correction
-from artificer.runtime.day_budget import day_of
 from artificer.runtime.keeping import (
     GRACE_S,
     Prunable,
@@ -26,6 +25,7 @@ from artificer.runtime.keeping import (
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.verify import cited
+from artificer.utc import utc_day
 from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources
@@ -155,4 +155,4 @@ class Maintenance:
         """
         now = self._resources.clock.now()
         correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)
-        return await self._resources.storage.budget.correct(day or day_of(now), correction)
+        return await self._resources.storage.budget.correct(day or utc_day(now), correction)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +34,6 @@ from artificer.providers.mapping import MAX_COUNT, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.accounts import EXPIRES_MS, Account
 from artificer.runtime.budgets import Budgets
-from artificer.runtime.day_budget import day_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.observe import Observer
@@ -43,8 +43,9 @@ from artificer.runtime.snapshot import keep, restore
 from artificer.storage.memory import MemoryBudget, MemoryJournal, MemorySnapshots
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.testing.rig import Rig, SteppingClock
+from artificer.utc import utc_day
 from artificer.values.canon import canonical
-from artificer.values.model import ModelFailure, ModelReply, Usage
+from artificer.values.model import FailureCode, ModelFailure, ModelReply, RetryDelta, Usage
 from artificer.values.tokens import tokens_of
 
 
@@ -242,7 +243,7 @@ class Day:
 
     async def spent(self) -> tuple[Amount, Amount]:
         now = self.rig.clock.now()
-        found = await self.budget.spent(day_of(now), now)
+        found = await self.budget.spent(utc_day(now), now)
         return found.settled, found.reserved
 
 
@@ -485,6 +486,38 @@ class TestDay:
         state = await day.resume(say("Done."))
         assert (state.reason, await day.spent()) == ("done", (Amount(15, 0), Amount()))
         assert isinstance(rig.journal, MemoryJournal) and await rig.journal.audit() == []
+
+    @pytest.mark.req("budget-stopped")
+    @pytest.mark.parametrize(
+        ("failures", "seconds", "kept"),
+        [
+            (("rate_limited", "overloaded"), 3600, False),
+            (("rate_limited", "overloaded"), 0, True),
+            (("timeout", "overloaded"), 3600, True),
+        ],
+        ids=["refused", "sent again", "begun before"],
+    )
+    async def test_one_between_two_attempts_gives_it_back(
+        self, rig: Rig, failures: tuple[FailureCode, ...], seconds: int, kept: bool
+    ) -> None:
+        """Its attempts were refused, and cost nothing. Nobody knows what any other has cost."""
+        waits = asyncio.Event()
+
+        class Busy(ScriptedProvider):
+            async def generate(self, payload: Any, on_delta: Any) -> Any:
+                for number, code in enumerate(failures, start=2):
+                    until = round((time.time() + seconds) * 1000)
+                    on_delta(RetryDelta(code=code, until=until, attempt=number, attempts=4))
+                waits.set()
+                await asyncio.Event().wait()
+
+        day = Day(rig, tokens=10_000)
+        task = asyncio.ensure_future(day.engine(Busy([])).start("run", rig.spec(limits=SMALL)))
+        await waits.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        settled, reserved = await day.spent()
+        assert settled == Amount() and (reserved.tokens > 0) is kept
 
     async def test_a_turn_makes_two_commits(self, rig: Rig) -> None:
         """A reservation is part of its intent's commit, a settlement part of the reply's."""

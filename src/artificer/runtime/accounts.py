@@ -16,7 +16,7 @@ from artificer.core.budget import max_price
 from artificer.core.price import Price
 from artificer.core.spec import RunSpec
 from artificer.ports import Amount, Reservation, Settlement, SpendingLimit, Spent
-from artificer.runtime.day_budget import day_of
+from artificer.utc import utc_day
 from artificer.values.model import FailureCode, ModelFailure, ModelReply
 
 EXPIRES_MS = 3_600_000
@@ -73,7 +73,7 @@ class Account(Struct, frozen=True, weakref=True):
         """Return the account's name at a time."""
         if self.tree:
             return f"run:{self.tree}"
-        return f"build:{self.build}" if self.build else day_of(now)
+        return f"build:{self.build}" if self.build else utc_day(now)
 
     @property
     def lasts(self) -> bool:

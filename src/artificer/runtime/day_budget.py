@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from msgspec import Struct
 
 from artificer.ports import Budget, SpendingLimit, Spent
-
-
-def day_of(now: int) -> str:
-    """The day of a time, in UTC."""
-    return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+from artificer.utc import utc_day
 
 
 class DayBudget(Struct, frozen=True):
@@ -24,5 +18,5 @@ class DayBudget(Struct, frozen=True):
 
 async def day_budget(budget: Budget, limit: SpendingLimit, now: int) -> DayBudget:
     """Return what may be spent today, and what has been."""
-    day = day_of(now)
+    day = utc_day(now)
     return DayBudget(day, limit, await budget.spent(day, now))

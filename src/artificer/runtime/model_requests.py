@@ -21,6 +21,7 @@ from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import ms_since, tell
 from artificer.runtime.outcome import Outcome
+from artificer.runtime.request_attempts import RequestAttempts
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.requests import provider_of
 from artificer.shielded import shielded
@@ -164,7 +165,7 @@ class ModelRequests(Struct, frozen=True):
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
         left_s = left_ms / 1000 - (time.monotonic() - began)
-        has_left = False
+        attempts, has_left = RequestAttempts(on_delta), False
         try:
             async with self.permits.permit(spec, left_s, on_delta) as waited:
                 if isinstance(waited, ModelFailure):
@@ -175,9 +176,9 @@ class ModelRequests(Struct, frozen=True):
                     if state.attached.number:
                         whole = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
                     has_left = True
-                    result = await self._send(run, intent, state, payload, whole, on_delta, left_s)
+                    result = await self._send(run, intent, state, payload, whole, attempts, left_s)
         except BaseException:
-            if has_left:  # nobody knows what it has cost: what it reserved expires
+            if has_left and not attempts.cost_nothing:  # nobody knows its cost: that expires
                 reserved.release()
             else:
                 await shielded(self.budgets.give_back((reserved,)))

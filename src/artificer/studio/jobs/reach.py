@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.contracts.capabilities import OPERATIONS, Operation, prefixes
 from artificer.core.spec import RunSpec
-from artificer.runtime.day_budget import day_of
+from artificer.utc import utc_day
 
 DAY_MS = 86_400_000
 
@@ -18,7 +18,7 @@ class FamilyReach:
 
     def has_account(self, job: str, account: str, now: int) -> bool:
         """Whether a job spends from an account: that of a day, of its family, of those above it."""
-        if account in {day_of(now + shift) for shift in (-DAY_MS, 0, DAY_MS)}:
+        if account in {utc_day(now + shift) for shift in (-DAY_MS, 0, DAY_MS)}:
             return True
         kind, _, run = account.partition(":")
         return kind in ("run", "build") and (self.has_run(job, run) or self.has_run(run, job))
