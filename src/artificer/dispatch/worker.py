@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.dispatch.assigned import assigned_runs
 from artificer.dispatch.course import Course, WorkerReport, ended
+from artificer.dispatch.left import LeftRuns
 from artificer.dispatch.segments import REFUSED_S, Segments
 from artificer.dispatch.sweeper import GOING_ON, Sweeper, SweepTimes
 from artificer.errors import MovedError
@@ -18,12 +20,16 @@ from artificer.world import World
 
 log = logging.getLogger("artificer.worker")
 
+SHOWN = 5
+"""Runs that the log names of those which are left alone."""
+
 
 class WorkerOptions(Struct, frozen=True):
     """How a worker works.
 
     ``slots`` is how many runs it executes at once, ``grace_s`` how long those under way may go on
-    when it is stopped. ``until_idle`` ends it when no submitted run can go on by itself.
+    when it is stopped. ``until_idle`` ends it when no submitted run can go on by itself, other than
+    those that it cannot execute: their agent is not here, or a server of tools does not answer.
     """
 
     slots: int = 8
@@ -44,10 +50,12 @@ class Worker:
     ) -> None:
         self._options = options or WorkerOptions()
         self._dispatcher = dispatcher
+        self._world = world
         assigned = assigned_runs(world)
         self._sweeper = Sweeper(world, dispatcher, self._options.sweep, assigned)
         self._segments = Segments(world, agents, self._sweeper.wake_caller)
         self._course = Course()
+        self._left = LeftRuns() if self._options.until_idle else None
         self._moved: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
@@ -64,8 +72,8 @@ class Worker:
             name="dispatcher",
         )
         tasks: list[asyncio.Future[None]] = [sweeping, serving, moved]
-        if self._options.until_idle:
-            tasks.append(asyncio.create_task(self._until_idle(), name="until idle"))
+        if self._left is not None:
+            tasks.append(asyncio.create_task(self._until_idle(self._left), name="until idle"))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -83,21 +91,33 @@ class Worker:
         """Return what it does and has done."""
         return self._course.report(self._sweeper.backlog)
 
-    async def _until_idle(self) -> None:
-        """Return when no run is open, here or with another worker."""
+    async def _until_idle(self, left: LeftRuns) -> None:
+        """Return when no run is open, here or with another worker, but those left alone here."""
         while True:
             await asyncio.sleep(self._options.sweep.new_s)
-            if not self._course.executing:
-                await self._sweeper.look_at_all(GOING_ON)
-                abandoned = len(self._segments.abandoned)
-                if not self._course.executing and self._sweeper.backlog.open <= abandoned:
-                    return
+            if self._course.executing:
+                continue
+            await self._sweeper.look_at_all(GOING_ON)
+            number = self._sweeper.backlog.open
+            found = await left.open_ones(self._world.storage, self._segments.abandoned)
+            if number <= len(found) and not self._course.executing:
+                if found:
+                    log.warning("runs are left that cannot be executed here: %s", _some(found))
+                return
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
         try:
-            return await self._course.follow(self._segments.execute, run, cause)
+            end = await self._course.follow(self._segments.execute, run, cause)
         except MovedError as error:
             log.error("nothing can be executed: %s", error.message)
             if self._moved is not None and not self._moved.done():
                 self._moved.set_exception(error)
             return Parked(REFUSED_S)
+        if self._left is not None:
+            self._left.ended(run, end)
+        return end
+
+
+def _some(runs: Sequence[str]) -> str:
+    more = [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
+    return ", ".join([*runs[:SHOWN], *more])
