@@ -19,6 +19,7 @@ from artificer.ports import Clock, Indexed, Provider, RunHead, Storage
 from artificer.recordings.export import export
 from artificer.recordings.file import compress
 from artificer.runs import History, Run
+from artificer.runtime.abandoned import abandoned_runs
 from artificer.runtime.compare import Comparison, compare
 from artificer.runtime.day_budget import DayBudget, day_budget
 from artificer.runtime.explain import Explanation, explain
@@ -26,7 +27,7 @@ from artificer.runtime.kept import KeptHeads
 from artificer.runtime.listing import exists, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.queued import is_for_workers
+from artificer.runtime.queued import is_for_workers, waits_for_worker
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.run_list import RunFilter, RunLister, RunListing, run_query
 from artificer.runtime.search import Hit, Searcher, text_query
@@ -257,8 +258,10 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
         below = await questions_below(self._storage, run_id, loaded.state)
         spec = loaded.state.run_spec
-        for_workers = await is_for_workers(self._storage.journal, run_id, spec)
-        return explain(loaded, below, for_workers=for_workers)
+        if not await is_for_workers(self._storage.journal, run_id, spec):
+            return explain(loaded, below)
+        abandoned = await abandoned_runs(self._storage, self.config.project_folder, loaded)
+        return explain(loaded, below, for_workers=True, abandoned=abandoned)
 
     async def export_run(self, run_id: str) -> bytes:
         """A run with all its blobs as one compressed file, the same bytes every time.
@@ -296,6 +299,13 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""
         return [head for head in await self._storage.journal.runs() if head.head.seq]
+
+
+async def is_queued(archive: Archive, history: History) -> bool:
+    """Whether a run waits for a worker to begin it. Raises OperatorError."""
+    run, journal = history.run, archive._storage.journal
+    records = len(history.lines)
+    return await waits_for_worker(journal, run.id, run.state.run_spec, run.status, records)
 
 
 async def unreachable(archive: Archive) -> str:

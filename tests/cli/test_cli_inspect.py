@@ -303,6 +303,17 @@ async def test_cancel_does_not_wait_for_a_worker_to_end_a_run_that_waits(
     assert await world.storage.signals.read(run) == []  # nobody was asked to
 
 
+@pytest.mark.req("queued-shown")
+async def test_show_says_which_runs_wait_for_a_worker(shell: Shell, world: World) -> None:
+    agent = Agent(ScriptedProvider([]), kind="chat")
+    queued = await world.submit("Hi", agent)
+    async with World.in_memory() as elsewhere:
+        run = await elsewhere.submit("Hi", agent)
+        imported = await world.import_run(await elsewhere.archive.export_run(run))
+    assert "\nstatus   queued\n" in (await shell.run("show", queued)).out
+    assert "\nstatus   open\n" in (await shell.run("show", imported)).out
+
+
 @pytest.mark.req("cli-fork")
 async def test_fork_goes_on_from_a_record_and_says_which(shell: Shell, world: World) -> None:
     run = await stalled(world)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from children_suite import boss
 
 from artificer import Agent, World, tool
 from artificer.core.signals import Steer
@@ -10,13 +11,17 @@ from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.segments import ELSEWHERE_S, Segments
 from artificer.dispatch.sweeper import SweepTimes
 from artificer.dispatch.worker import Worker, WorkerOptions
-from artificer.ports import Claim, Parked, RunOver
+from artificer.ports import AwaitsRuns, Claim, Parked, RunOver
 from artificer.runtime.falls import MAX_FALLS, delay_after, falls_of
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.rig import SteppingClock
 
 NAME = "here:agent"
 pytestmark = pytest.mark.req("falls")
+
+
+async def nothing(run: str) -> None:
+    """Wake no caller."""
 
 
 class Deadly:
@@ -40,14 +45,11 @@ class Deadly:
         self.world = World.in_memory(providers=[ScriptedProvider(replies)], clock=self.clock)
         self.agent = Agent("scripted/m", kind="chat", tools=[fill_memory])
         self.run = ""
-        self.segments = Segments(self.world, {NAME: self.agent}, self._wake)
-
-    async def _wake(self, run: str) -> None:
-        pass
+        self.segments = Segments(self.world, {NAME: self.agent}, nothing)
 
     async def until_left_alone(self) -> list[float]:
         """Execute it until nothing does any more; return how long it was left alone each time."""
-        self.run = await self.world.submit("Hi", self.agent, name=NAME)
+        self.run = self.run or await self.world.submit("Hi", self.agent, name=NAME)
         waits = list[float]()
         while (end := await self.segments.execute(self.run, "lost")) != Parked():
             assert isinstance(end, Parked) and end.seconds is not None
@@ -70,6 +72,24 @@ async def test_it_is_abandoned_longer_each_time_and_then_for_good() -> None:
     assert await deadly.segments.execute(run, "submitted") == Parked()
     assert len((await world.archive.history(run)).lines) == records, "nothing is recorded"
     assert (await world.archive.replay(run)).divergence is None
+
+
+@pytest.mark.req("abandoned-explained")
+async def test_a_run_that_waits_for_it_says_so() -> None:
+    deadly = Deadly()
+    caller = boss(1, deadly.agent)
+    deadly.segments = Segments(deadly.world, {NAME: caller}, nothing)
+    top = await deadly.world.submit("Go.", caller, name=NAME)
+    awaits = await deadly.segments.execute(top, "submitted")
+    assert isinstance(awaits, AwaitsRuns)
+    (deadly.run,) = awaits.runs
+    await deadly.until_left_alone()
+    explained = await deadly.world.archive.explain(top)
+    assert f"Workers leave {deadly.run} alone" in explained.why
+    assert explained.next == (f"artificer explain {deadly.run}", f"artificer cancel {top}")
+    assert (await deadly.world.archive.explain(deadly.run)).next[0] == (
+        f"artificer resume {deadly.run}"
+    )
 
 
 async def test_it_is_executed_again_after_a_message() -> None:

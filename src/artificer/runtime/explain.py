@@ -7,28 +7,25 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from artificer.builds.facts import Decided
 from artificer.builds.summary import wished
 from artificer.core import events as ev
-from artificer.core.context import what_stays
 from artificer.core.intents import (
     AdvanceBuild,
     AskApproval,
     CallTool,
     Compact,
-    FinishReason,
     Generate,
     Intent,
 )
 from artificer.core.record import EventLine, Line
-from artificer.core.repeats import repeated_calls
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import Question
+from artificer.runtime.abandoned import AbandonedRun
 from artificer.runtime.bindings import binding_in
 from artificer.runtime.delays import retry_at
-from artificer.runtime.explain_build import next_of_build, why_building
-from artificer.runtime.explain_submitted import who_goes_on, worker_command, workers_go_on
-from artificer.runtime.falls import MAX_FALLS, falls_of
+from artificer.runtime.explain_build import next_of_build
+from artificer.runtime.explain_submitted import why_submitted, worker_command, workers_go_on
+from artificer.runtime.explain_why import why_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.queued import is_queued
 from artificer.runtime.turns import turns_of
@@ -76,39 +73,24 @@ class Explanation(Struct, frozen=True):
     retry_at: int | None = None
 
 
-_REASONS: dict[FinishReason, str] = {
-    "done": "The model answered, and its answer was accepted.",
-    "cancelled": "It was cancelled.",
-    "context_limit": "What cannot be left out of the conversation is too long for the model.",
-    "cost_limit": "The next reply could have exceeded the cost limit.",
-    "empty_reply": "The model gave no answer, in all repair rounds.",
-    "interrupted": "Somebody wanted it to end when what was under way had ended.",
-    "model_failed": "The model's server failed in a way that asking again does not mend.",
-    "output_limit": "The model's last reply was cut off at its output limit.",
-    "refused": "The model declined to answer.",
-    "rejected": "Its plan was rejected.",
-    "repair_limit": "The last answer still has faults after all repair rounds.",
-    "stuck": "The model made the same calls, with the same results, again and again.",
-    "token_limit": "The next reply could have exceeded the token limit.",
-    "tool_output_limit": "Its tools have brought as much text as they may.",
-    "tool_time_limit": "Its tools have taken as much time as they may.",
-    "turn_limit": "It has used all its turns.",
-    "wall_limit": "Its time was over.",
-}
-
-
 def explain(
-    loaded: Loaded, below: Sequence[Question] = (), *, for_workers: bool = False
+    loaded: Loaded,
+    below: Sequence[Question] = (),
+    *,
+    for_workers: bool = False,
+    abandoned: Sequence[AbandonedRun] = (),
 ) -> Explanation:
     """Explain a run's status from its journal.
 
     ``below`` are the questions of the runs that it waits for. ``for_workers`` says that workers
-    execute it.
+    execute it; those ``abandoned`` of it and of the runs that it waits for they leave alone.
     """
     state = loaded.state
     queued = for_workers and is_queued(state.run_spec, state.standing, loaded.head.seq)
+    queued = queued and not any(one.run == loaded.run for one in abandoned)
     again = retry_at(state, loaded.lines) if for_workers else None
-    workers = for_workers and state.build is None and falls_of(loaded.lines) < MAX_FALLS
+    workers = for_workers and state.build is None
+    goes_on = workers and not abandoned and workers_go_on(state, again)
     turns = turns_of(loaded.lines)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
@@ -119,14 +101,16 @@ def explain(
         turn=state.turn,
         turn_limit=state.run_spec.limits.turns,
         records=loaded.head.seq,
-        why=_why_submitted(loaded, again, queued=queued) if workers else _why(state, loaded.lines),
+        why=why_submitted(loaded, again, abandoned, queued=queued)
+        if workers
+        else why_of(state, loaded.lines),
         pending=(*map(_pending, loaded.open), *_waits(state, below)),
         refused=tuple(_refusals(loaded.lines)),
         answers=dict(counted),
         usage=state.usage,
         cost_micros=state.cost_micros,
         origin=_origin(loaded.lines),
-        next=tuple(_next(loaded, below, workers=workers and workers_go_on(state, again))),
+        next=tuple(_next(loaded, below, abandoned, workers=goes_on)),
         bound=dict(_bound(loaded.lines)),
         queued=queued,
         retry_at=again,
@@ -137,92 +121,6 @@ def _bound(lines: Sequence[Line]) -> Iterator[tuple[str, str]]:
     for event in map(_event, lines):
         if isinstance(event, ev.CallsJudged):
             yield from (found for found in map(binding_in, event.verdicts) if found)
-
-
-def _why_submitted(loaded: Loaded, again: int | None, *, queued: bool) -> str:
-    """Why a run that workers execute stands where it does, and who goes on with it."""
-    state = loaded.state
-    if state.status is not None:
-        return _why(state, loaded.lines)
-    who = who_goes_on(state, again, queued=queued)
-    if state.standing == "open" and not state.only_waits:
-        return who
-    why = _why(state, loaded.lines)
-    return f"{why}{'' if why.endswith(('.', '!', '?')) else '.'} {who}"
-
-
-def _why(state: RunState, lines: Sequence[Line]) -> str:
-    events = [e for e in map(_event, lines) if e is not None]
-    if state.reason == "done" and state.build is not None:
-        return "Every spec is merged, and the merged tree passes."
-    if state.reason is not None:
-        return _why_ended(state, state.reason, events)
-    return _why_open(state, events, lines)
-
-
-_OPEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
-_FALLEN = (
-    "{} processes died executing it and recorded nothing: what it does may be the cause. Workers "
-    "leave it alone until somebody sends it a message or resumes it."
-)
-_UNCHECKED = (
-    "Its last reply waits for the agent's own code, which has not come to a verdict: resuming it "
-    "with the agent checks the reply again."
-)
-
-
-def _why_open(state: RunState, events: Sequence[ev.Event], lines: Sequence[Line]) -> str:
-    if state.build is not None:
-        return why_building(state.build, held=state.hold is not None)
-    if state.phase is RunPhase.STALLED:
-        failed = [e for e in events if isinstance(e, ev.ModelFailed | ev.CompactionFailed)][-1]
-        if failed.code == "budget":
-            return f"The budget is used up: {failed.message}"
-        return f"The model could not be reached: {failed.code}: {failed.message}"
-    if state.phase is RunPhase.PAUSED:
-        paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]
-        return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
-    if state.only_waits:
-        return _why_waiting(state)
-    return _why_going_on(state, lines)
-
-
-def _why_going_on(state: RunState, lines: Sequence[Line]) -> str:
-    if (falls := falls_of(lines)) >= MAX_FALLS:
-        return _FALLEN.format(falls)
-    return _UNCHECKED if state.phase is RunPhase.CHECKING else _OPEN
-
-
-def _why_waiting(state: RunState) -> str:
-    if state.standing == "waiting":
-        return "It waits for a person to answer."
-    found = [f"{wait.run}, which is {wait.standing}" for wait in state.waits]
-    what = f"{len(found)} runs" if len(found) > 1 else "a run"
-    more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-    return f"It waits for {what} that it started: {', '.join([*found[:SHOWN], *more])}."
-
-
-def _why_ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:
-    said = ""
-    if reason == "context_limit":
-        said = what_stays(state)
-    elif reason == "stuck":
-        said = f"The last turn called {repeated_calls(state.history)}."
-    for event in events:
-        match event:
-            case ev.BuildAdvanced(fact=Decided(reason=words)) if reason == "rejected":
-                said = words
-            case ev.CancelRequested(reason=words) if reason == "cancelled":
-                said = words
-            case ev.InterruptRequested(reason=words) if reason == "interrupted":
-                said = words
-            case ev.ModelFailed(code=code, message=message) if reason == code:
-                said = message
-            case ev.ModelFailed(code=code, message=message) if reason == "model_failed":
-                said = f"{code}: {message}"
-            case _:
-                pass
-    return f"{_REASONS[reason]} {said}".rstrip()
 
 
 def _event(line: Line) -> ev.Event | None:
@@ -271,19 +169,31 @@ def _waits(state: RunState, below: Sequence[Question]) -> Iterator[str]:
         yield f"a person's answer for {question.run}: {question.tool} {question.arguments}"
 
 
-def _next(loaded: Loaded, below: Sequence[Question], *, workers: bool) -> Iterator[str]:
+def _next(
+    loaded: Loaded, below: Sequence[Question], abandoned: Sequence[AbandonedRun], *, workers: bool
+) -> Iterator[str]:
     run, state = loaded.run, loaded.state
     if state.build is not None:
         yield from next_of_build(run, state.build)
         return
     for doubt in state.doubts:
         yield f"artificer resolve {run} {doubt.call_id}"
-    if state.phase is not RunPhase.FINISHED:
-        if below or any(isinstance(intent, AskApproval) for intent in loaded.open):
-            yield f"artificer approve {run} --list"
-        yield worker_command(state) if workers else f"artificer resume {run}"
-        yield f"artificer cancel {run}"
+    if state.phase is RunPhase.FINISHED:
+        yield from _next_of_finished(loaded)
         return
+    if below or any(isinstance(intent, AskApproval) for intent in loaded.open):
+        yield f"artificer approve {run} --list"
+    left = [one.run for one in abandoned]
+    yield from (f"artificer explain {one}" for one in left[:SHOWN] if one != run)
+    if workers:
+        yield worker_command(state)
+    elif run in left or not left:
+        yield f"artificer resume {run}"
+    yield f"artificer cancel {run}"
+
+
+def _next_of_finished(loaded: Loaded) -> Iterator[str]:
+    run, state = loaded.run, loaded.state
     if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to go on with
         yield "artificer run 'PROMPT' --model PROVIDER/MODEL"
     elif state.reason == "turn_limit":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
 from artificer.core.state import RunPhase, RunState
+from artificer.runtime.abandoned import AbandonedRun
+from artificer.runtime.explain_why import why_of
+from artificer.runtime.load import Loaded
+from artificer.utc import utc_text
 
 
 def workers_go_on(state: RunState, retry_at: int | None) -> bool:
@@ -14,6 +18,35 @@ def workers_go_on(state: RunState, retry_at: int | None) -> bool:
     return state.phase not in (RunPhase.FINISHED, RunPhase.PAUSED)
 
 
+def why_submitted(
+    loaded: Loaded, again: int | None, abandoned: Sequence[AbandonedRun], *, queued: bool
+) -> str:
+    """Return why a run that workers execute stands where it does, and who goes on with it."""
+    state = loaded.state
+    why = why_of(state, loaded.lines)
+    if state.status is not None or any(one.run == loaded.run and one.falls for one in abandoned):
+        return why
+    who = _what_is_abandoned(loaded.run, abandoned) or who_goes_on(state, again, queued=queued)
+    if state.standing == "open" and not state.only_waits:
+        return who
+    return f"{why}{'' if why.endswith(('.', '!', '?')) else '.'} {who}"
+
+
+def _what_is_abandoned(run: str, abandoned: Sequence[AbandonedRun]) -> str:
+    """Return what workers leave alone: this dead letter, or runs that it waits for."""
+    if not abandoned:
+        return ""
+    first, more = abandoned[0], "" if len(abandoned) == 1 else f", and {len(abandoned) - 1} more"
+    if first.run != run:
+        return f"Workers leave {first.run}{more} alone: a person has to see to that first."
+    attempts = "1 attempt" if first.failures == 1 else f"{first.failures} attempts"
+    return (
+        f"It is a dead letter: {attempts} of workers failed, one after the other. They leave it "
+        "alone until somebody queues it again, in the studio under Jobs, or resumes it. "
+        f"The last error: {first.error}"
+    )
+
+
 def who_goes_on(state: RunState, retry_at: int | None, *, queued: bool) -> str:
     """Return who goes on with a submitted run that is not over, and when."""
     if not workers_go_on(state, retry_at):
@@ -21,7 +54,7 @@ def who_goes_on(state: RunState, retry_at: int | None, *, queued: bool) -> str:
     if queued:
         who = "It was submitted, and waits for a worker."
     elif retry_at is not None:
-        who = f"A worker asks the model again after {_utc(retry_at)}."
+        who = f"A worker asks the model again after {utc_text(retry_at)} UTC."
     elif state.only_waits:
         who = "A worker goes on with it then."
     else:
@@ -33,7 +66,3 @@ def worker_command(state: RunState) -> str:
     """Return the command that starts a worker for a submitted run."""
     agent = state.run_spec.submission.agent if state.run_spec.submission else ""
     return f"artificer worker --agent {agent}" if agent else "artificer worker"
-
-
-def _utc(at: int) -> str:
-    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

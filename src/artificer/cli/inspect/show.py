@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from artificer.archive import is_queued
 from artificer.cli.commands.inspect import ShowOptions
 from artificer.cli.inspect.show_tree import tree_of
 from artificer.cli.inspect.timeline import DETAIL, Entry, entries
@@ -14,12 +15,12 @@ from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.terminal.words import cost, count, duration, joined, moment, tokens
+from artificer.cli.terminal.words import cost, count, duration, joined, tokens
 from artificer.core.events import PromptReceived
 from artificer.core.fallback import models_in_words
 from artificer.core.record import EventLine, IntentLine
 from artificer.runs import History, Run
-from artificer.runtime.queued import is_queued
+from artificer.utc import utc_text
 
 NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
@@ -35,6 +36,7 @@ async def show(settings: Settings, options: ShowOptions) -> Exit:
         run_id = await archive.find(options.run)
         history = await archive.history(run_id)
         tree = await tree_of(archive, history.run) if options.as_tree else None
+        status = "queued" if await is_queued(archive, history) else history.run.status
     if tree is not None and options.as_json:
         out_json(tree.to_json())
     elif tree is not None:
@@ -45,9 +47,9 @@ async def show(settings: Settings, options: ShowOptions) -> Exit:
     elif options.as_json:
         out_json(_as_json(history))
     elif options.html is not None:
-        _write(history, options.html)
+        _write(history, status, options.html)
     else:
-        _print(history)
+        _print(history, status)
     return Exit.OK
 
 
@@ -65,17 +67,17 @@ def _as_json(history: History) -> dict[str, object]:
     }
 
 
-def _write(history: History, folder: Path) -> None:
+def _write(history: History, status: str, folder: Path) -> None:
     from artificer.cli.inspect.made_page import write_pages
 
     begun, ended = _span(history.lines)
-    heading = _heading(history.run, begun, ended, history.lines)
+    heading = _heading(history, status, begun, ended)
     out(str(write_pages(history.run, heading, entries(history.lines), begun, folder)))
 
 
-def _print(history: History) -> None:
+def _print(history: History, status: str) -> None:
     begun, ended = _span(history.lines)
-    for label, text in _heading(history.run, begun, ended, history.lines):
+    for label, text in _heading(history, status, begun, ended):
         out(f"{label:<8} {text}")
     for entry in entries(history.lines):
         if entry.turn is not None:
@@ -98,26 +100,22 @@ def _span(lines: tuple[EventLine | IntentLine, ...]) -> tuple[int, int]:
     return times[0], times[-1]
 
 
-def _heading(
-    run: Run, begun: int, ended: int, lines: tuple[EventLine | IntentLine, ...]
-) -> list[tuple[str, str]]:
-    state = run.state
-    spec = state.run_spec
-    first = lines[0]
+def _heading(history: History, status: str, begun: int, ended: int) -> list[tuple[str, str]]:
+    run, first = history.run, history.lines[0]
+    state, spec = run.state, run.state.run_spec
     release = ""
     if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):
         release = f"release {first.event.release}"
     rules = count(len(spec.policy.rules), "rule")
     usage = joined(count(state.turn, "turn"), tokens(state.usage), cost(state.cost_micros))
     sandboxes = _sandboxes(run)
-    queued = is_queued(spec, run.status, len(lines))
     return [
         ("run", run.id),
-        ("status", joined("queued" if queued else run.status, state.reason or "")),
+        ("status", joined(status, state.reason or "")),
         ("kind", spec.kind),
         *([("sandbox", ", ".join(sandboxes))] if sandboxes else []),
         ("model", models_in_words(state)),
-        ("begun", joined(f"{moment(begun)} UTC", f"took {duration(ended - begun)}", release)),
+        ("begun", joined(f"{utc_text(begun)} UTC", f"took {duration(ended - begun)}", release)),
         ("used", usage),
         ("policy", f"{rules}, otherwise {spec.policy.default}"),
         ("tools", one_line(", ".join(spec.tools().names) or "none", 3 * DETAIL)),

@@ -38,11 +38,6 @@ def cost(micros: int | None) -> str:
     return "" if micros is None else f"${micros / 1_000_000:.4f}"
 
 
-def moment(at: int) -> str:
-    """Return ``2026-11-21 23:45:31`` in UTC for milliseconds since 1970."""
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
 def milliseconds(time: datetime | None) -> int | None:
     """Return a time of UTC that somebody has typed as milliseconds since 1970."""
     return None if time is None else int(time.replace(tzinfo=UTC).timestamp() * 1000)
