@@ -71,7 +71,7 @@ async def seen_late(page: Any) -> None:
     read_aloud = page.locator("[aria-live], [role=status], [role=alert], [role=log]")
     streamed = page.locator("#forming, #thinking, #calling, #making")
     await expect(read_aloud.locator(streamed)).to_have_count(0)  # states are, pieces are not
-    await expect(page.locator("#said")).not_to_contain_text("sea")
+    await expect(page.locator("#notice")).not_to_contain_text("sea")
 
 
 @pytest.mark.req("studio-calm")
@@ -84,7 +84,7 @@ async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, 
         " all.items.add(new File(['More.'], 'dropped.txt', {type: 'text/plain'})); return all; }"
     )
     await page.dispatch_event("form.ask", "drop", {"dataTransfer": dropped})
-    await expect(page.locator("#files-said")).to_contain_text("notes.txt (1 kB), dropped.txt")
+    await expect(page.locator("#files-notice")).to_contain_text("notes.txt (1 kB), dropped.txt")
     await page.locator(".options > summary").click()
     await page.get_by_label("At most, in dollars").fill("0.50")
     await page.get_by_role("button", name="Run", exact=True).click()
@@ -128,7 +128,7 @@ async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, 
     model.text(" it is.")
     model.end()
     await expect(head).to_contain_text("done")
-    await expect(page.locator("#said")).to_have_text("The run is now: done.")
+    await expect(page.locator("#notice")).to_have_text("The run is now: done.")
     await expect(report.get_by_text("So it is.")).to_be_visible()
     await expect(forming).to_be_empty()
     await expect(page.get_by_label("Say something to the model")).to_have_value("Be br")

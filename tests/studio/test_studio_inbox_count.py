@@ -121,4 +121,4 @@ async def test_an_open_page_follows(page: Any) -> None:
         await ask(world, "w")
         await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         await expect(link).to_have_text(re.compile(r"Inbox\s+1\s+waits for you"))
-        await expect(page.locator("#inbox-said")).to_have_text("Inbox: 1 waits for you.")
+        await expect(page.locator("#inbox-notice")).to_have_text("Inbox: 1 waits for you.")

@@ -223,7 +223,7 @@ async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
         files = [("files", (f"{n}.txt", b"x", "text/plain")) for n in range(MAX_FILES + 1)]
         answer = await client.post("/runs", data=whole, files=files)
         assert answer.status_code == 400 and "are too many at once" in answer.text
-        assert 'aria-describedby="files-said problem" aria-invalid="true"' in answer.text
+        assert 'aria-describedby="files-notice problem" aria-invalid="true"' in answer.text
         assert "&lt;/textarea&gt;" in answer.text and "Choose the files again" in answer.text
         picture = [("files", ("x.png", b"\x89PNG\r\n\x1a\n", "image/png"))]
         answer = await client.post("/runs", data=whole, files=picture)

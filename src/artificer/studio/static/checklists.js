@@ -5,7 +5,7 @@ import { released } from "./released.js";
 const place = () => document.getElementById("checklists");
 
 const speak = (words) => {
-  const live = document.getElementById("ticks-said");
+  const live = document.getElementById("ticks-notice");
   if (live) live.textContent = words;
 };
 

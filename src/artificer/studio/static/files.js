@@ -8,7 +8,7 @@ const sizeOf = (bytes) => (bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` :
 const picked = (form) => form.querySelector('input[type="file"]');
 
 const show = (input) => {
-  const said = input.closest(".files").querySelector('[role="status"]');
+  const notice = input.closest(".files").querySelector('[role="status"]');
   const files = [...input.files];
   const most = Number(input.dataset.most);
   const large = files.find((file) => file.size > LARGEST);
@@ -16,8 +16,8 @@ const show = (input) => {
   if (files.length > most) problem = `At most ${most} files at once.`;
   else if (large) problem = `${large.name} has ${sizeOf(large.size)}; a file has at most ${sizeOf(LARGEST)}.`;
   input.setCustomValidity(problem);
-  said.textContent = problem || files.map((file) => `${file.name} (${sizeOf(file.size)})`).join(", ");
-  said.classList.toggle("problem", Boolean(problem));
+  notice.textContent = problem || files.map((file) => `${file.name} (${sizeOf(file.size)})`).join(", ");
+  notice.classList.toggle("problem", Boolean(problem));
 };
 
 const add = (input, files) => {

@@ -145,6 +145,6 @@ export const delayed = (event) => {
   place.replaceChildren(`${why[0].toUpperCase()}${why.slice(1)}. ${next}`, time, make("span", "", "left"),
     event.limit ? " at the longest." : ` (attempt ${event.attempt} of ${event.attempts}).`);
   place.hidden = false;
-  byId("said").textContent = `${why[0].toUpperCase()}${why.slice(1)}.`;
+  byId("notice").textContent = `${why[0].toUpperCase()}${why.slice(1)}.`;
   beginDelay();
 };

@@ -37,7 +37,7 @@ const sift = (grid) => {
 };
 
 const say = (grid, text) => {
-  grid.querySelector("[data-said]").textContent = text;
+  grid.querySelector("[data-count]").textContent = text;
 };
 
 const remember = (grid) => {

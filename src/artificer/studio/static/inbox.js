@@ -17,7 +17,7 @@ const show = (text) => {
   if (!fresh) return;
   const [before, now] = [Number(count().dataset.runs), Number(fresh.dataset.runs)];
   count().replaceWith(fresh);
-  if (now !== before) document.getElementById("inbox-said").textContent = now > before ? `Inbox: ${fresh.textContent.trim()}.` : "";
+  if (now !== before) document.getElementById("inbox-notice").textContent = now > before ? `Inbox: ${fresh.textContent.trim()}.` : "";
 };
 
 const ask = async () => {

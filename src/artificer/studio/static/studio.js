@@ -77,7 +77,7 @@ const follow = () => {
   let fetching = Promise.resolve();
   let spacing = Number(root.dataset.spacing);
   let fetched = performance.now(); // the page came with a body
-  let latest = Number(root.dataset.seq); // the last record that was heard of
+  let latest = Number(root.dataset.seq); // the last record that this page knows
   const head = () => root.querySelector(".run-head");
   const status = () => head().querySelector(".badge").textContent;
   const shown = () => Number(head().dataset.seq);
@@ -93,7 +93,7 @@ const follow = () => {
         const before = status();
         swap(text);
         settle(shown());
-        if (status() !== before) byId("said").textContent = `The run is now: ${status()}.`;
+        if (status() !== before) byId("notice").textContent = `The run is now: ${status()}.`;
       } else if (answer.status < 500 && answer.status !== 429) latest = shown(); // it is refused: do not ask again
     } catch {
       // the studio is away: it is asked again

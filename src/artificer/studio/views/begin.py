@@ -85,7 +85,7 @@ def _beginning(draft: Draft, attachments: tuple[Attachment, ...]) -> Beginning:
 
 def _prompt(text: str) -> None:
     if not text:
-        raise AuthorError("The prompt is empty.", hint="Say what shall be done.")
+        raise AuthorError("The prompt is empty.", hint="Describe the task.")
     if "\0" in text:
         raise AuthorError("The prompt holds a NUL character: it is not text.")
 

@@ -24,7 +24,7 @@ async def show(request: Request) -> Response:
         "run": run,
         "checklists": context_of(request).world.checklists.of(run.state),
         "changed": last_change(run.events),
-        "said": "",
+        "notice": "",
     }
     return page(request, "checklists", values)
 
@@ -46,12 +46,16 @@ async def tick(request: Request) -> Response:
             seen=_seen(name, form),
         )
     except ConflictError as error:
-        said = f"{error.message} Nothing was changed."
-        return page(request, "run", {**await values_of(request), "said": said}, HTTPStatus.CONFLICT)
+        notice = f"{error.message} Nothing was changed."
+        return await _with_notice(request, notice, HTTPStatus.CONFLICT)
     if not ticked.recorded:
-        said = "The tick is kept, and recorded when the run goes on."
-        return page(request, "run", {**await values_of(request), "said": said}, HTTPStatus.ACCEPTED)
+        notice = "The tick is kept, and recorded when the run goes on."
+        return await _with_notice(request, notice, HTTPStatus.ACCEPTED)
     return RedirectResponse(f"/runs/{run}#checklist-{ticked.checklist.id}", HTTPStatus.SEE_OTHER)
+
+
+async def _with_notice(request: Request, notice: str, status: HTTPStatus) -> Response:
+    return page(request, "run", {**await values_of(request), "notice": notice}, status)
 
 
 def _seen(name: str, form: Form) -> TickedChecklist:

@@ -25,7 +25,7 @@ MAX_TEXT = 20_000
 """Differences, and characters of each, that are shown."""
 
 SHORT = 60
-"""Characters of a value that stands in one line."""
+"""Characters of a value that is shown in one line."""
 
 
 class ComparedPair(NamedTuple):
@@ -89,8 +89,8 @@ def _groups(found: Comparison) -> Iterator[ComparedGroup]:
 
 
 def _pair(one: Difference) -> ComparedPair:
-    name, said = _SAID.get(one.what, (one.what, _text))
-    a, b = ("" if value is None else said(value) for value in (one.a, one.b))
+    name, written = _WRITTEN.get(one.what, (one.what, _text))
+    a, b = ("" if value is None else written(value) for value in (one.a, one.b))
     if max(len(a), len(b)) <= SHORT:
         return ComparedPair(name, a, b, ())
     return ComparedPair(one.what, clip(a, MAX_TEXT), clip(b, MAX_TEXT), line_diff(a, b))
@@ -102,7 +102,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
-_SAID: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+_WRITTEN: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "cost_micros": ("cost", dollars),
     "duration_ms": ("duration", "{} ms".format),
 }

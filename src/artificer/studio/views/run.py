@@ -70,7 +70,7 @@ async def show(request: Request) -> Response:
 async def body(request: Request) -> Response:
     """Show the part of the page that changes with each record.
 
-    With ``seq``, the record that the reader has heard of, it may be one that was made for others.
+    With ``seq``, the last record that the reader knows, it may be one that was made for others.
     """
     actor, run = actor_of(request), request.path_params["run"]
     executions = context_of(request).executions
@@ -107,7 +107,7 @@ async def values_of(request: Request) -> dict[str, Any]:
         "decisions": await decisions_of(context.world, history),
         "checklists": context.world.checklists.of(state),
         "changed": last_change(events),
-        "said": "",
+        "notice": "",
         "downloads": downloads_of(run),
         "revisable": can_be_revised(state),
         "over": state.status is not None and not here,  # it may be about to go on
