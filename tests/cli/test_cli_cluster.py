@@ -70,7 +70,7 @@ async def test_the_guide_makes_a_cluster(
         return done
 
     (made,) = await follow(owner, "once")
-    assert "made the world" in made.err and "made the role" in made.err
+    assert "created the world" in made.err and "created the role" in made.err
     assert guide.commands("everywhere") == []
     async with StrictServer(Says("A drink. " * 5_000), Says("Another drink.")) as server:
         for shell in workers:

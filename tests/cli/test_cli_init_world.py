@@ -43,7 +43,7 @@ async def test_init_makes_a_world_and_says_what_is_next(
     made = await shell.run("init", "--world", url, "--model", "openai/gpt-5", env=keys)
     assert made.code == 0, made.err
     assert made.out == f"{shell.cwd / 'artificer.toml'}\n"
-    assert "made the world" in made.err and blobs in made.err and "artificer doctor" in made.err
+    assert "created the world" in made.err and blobs in made.err and "artificer doctor" in made.err
     config = load_config(shell.cwd)
     assert (config.storage, config.model) == (url, "openai/gpt-5")
     again = await shell.run("init", "--world", url, env=keys)
@@ -136,7 +136,7 @@ async def test_a_role_works_in_its_own_world_and_in_no_other(
         schema, url = place(postgres_server)
         urls[tenant] = url.replace("artificer@", f"{schema}@")
         made = await shell.run("init", "--world", url, "--role", schema, "--reader", f"{schema}_r")
-        assert made.code == 0 and f"made the role {schema}" in made.err, made.err
+        assert made.code == 0 and f"created the role {schema}" in made.err, made.err
         (shell.cwd / "artificer.toml").unlink()
     for tenant, url in urls.items():
         script = [reply(call("add", a=1, b=2)), say("3" * 40_000)]
@@ -170,7 +170,7 @@ async def test_a_role_works_in_its_own_world_and_in_no_other(
         query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s"
         assert db.execute(query, (theirs.schema,)).fetchone() == (0,)
     ours = urls["ann"].replace(f"schema={mine.schema}", f"schema={theirs.schema}")
-    with pytest.raises(OperatorError, match="does not let this user"):
+    with pytest.raises(OperatorError, match="denies this user"):
         async with World.open(Config(home=tmp_path, project="p", storage=ours)):
             pass
     looking = urls["ann"].replace(f"{mine.schema}@", f"{mine.schema}_r@")

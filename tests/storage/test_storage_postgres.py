@@ -332,7 +332,7 @@ class TestUsers:
         await storage.journal.erase("a", lease.epoch, 1)
         tip = await storage.journal.tip()
         assert await storage.journal.forget([digest_of(b"small")], tip.position)
-        with pytest.raises(OperatorError, match="does not let this user"):
+        with pytest.raises(OperatorError, match="denies this user"):
             await storage.journal._writer.perform(lambda work: work.db.execute("DROP TABLE runs"))
         await storage.aclose()
 

@@ -210,7 +210,7 @@ async def test_what_the_database_refuses_while_an_append_is_in_doubt_stays_in_do
             line.mend()
     (outcome,) = outcomes
     assert isinstance(outcome, OperatorError) and outcome.hint is not None
-    assert "does not let this user" in outcome.message
+    assert "denies this user" in outcome.message
     assert "Nobody knows yet" in outcome.hint
     await check(storage, "a")
 

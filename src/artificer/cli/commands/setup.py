@@ -56,7 +56,7 @@ class InitOptions:
     unless it is there already. A URL with a password is refused; set PGPASSWORD, or PGPASSFILE.
     --role and --reader give others access to it; both may be repeated, also later. A world that was
     restored from a backup, or whose server was replaced, takes no writes until --restored says that
-    its original is gone, or --new-id that it is a copy beside it.
+    its original is gone, or --new-id that it is a copy of one that still exists.
 
     \b
     Examples:
@@ -65,23 +65,27 @@ class InitOptions:
     """
 
     model: str | None = model_option(help="The default model.")
-    world: str | None = option(metavar="URL", help="Where the world is, such as postgresql://….")
+    world: str | None = option(
+        metavar="URL", help="The URL of a world in a database, such as postgresql://…."
+    )
     role: tuple[str, ...] = option(
         metavar="NAME",
         multiple=True,
-        help="Make this database role, which may run, replay and verify, and drop nothing.",
+        help="Create this role for workers: it may run, replay and verify, not change tables.",
     )
     reader: tuple[str, ...] = option(
-        metavar="NAME", multiple=True, help="Make this database role, which may only look."
+        metavar="NAME",
+        multiple=True,
+        help="Create this role for readers: it may change nothing.",
     )
     restored: bool = option(
         is_flag=True, help="The world was restored or moved here: its original is gone."
     )
     new_id: bool = option(
-        is_flag=True, help="The world is a copy beside its original: it gets an id of its own."
+        is_flag=True, help="The world is a copy of one that still exists: it gets an id of its own."
     )
     print_sql: bool = option(
-        is_flag=True, help="Print the statements that make the roles, and do nothing."
+        is_flag=True, help="Only print the SQL statements that create the roles."
     )
 
 

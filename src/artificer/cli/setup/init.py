@@ -25,7 +25,7 @@ def init(settings: Settings, options: InitOptions) -> Exit:
         return init_world(settings, options, options.world)
     if needs_world(options):
         raise click.UsageError(
-            "--role, --reader, --print-sql, --restored and --new-id are about a world: add --world."
+            "--role, --reader, --print-sql, --restored and --new-id need --world URL."
         )
     write(settings, options.model)
     return Exit.OK

@@ -62,7 +62,7 @@ def _in_database(settings: Settings, options: InitOptions, config: Config) -> Ex
         return Exit.OK
     if options.restored or options.new_id:
         world = settle_world(config, is_copy=options.new_id)
-        note(f"the world {world} goes on here")
+        note(f"the world {world} continues here")
     _made(config)
     if replication_of(config) == "asynchronous":
         note(_ASYNCHRONOUS, "bad")
@@ -70,15 +70,15 @@ def _in_database(settings: Settings, options: InitOptions, config: Config) -> Ex
         note(f"blobs of more than 32 KiB go to {where}")
     for name, may in rights:
         is_new = add_role(config, name, may)
-        did = "made" if is_new else "gave its rights to"
+        did = "created" if is_new else "gave its rights to"
         note(f"{did} the role {name}, which may {_MAY[may]}")
     _written(settings, options, config.storage)
     if any(may == "work" for _, may in rights):
-        note("workers use the same URL with their role in it; their password is theirs to set")
+        note("workers use the same URL with their role in it; set its password in the database")
     return Exit.OK
 
 
-_MAY = {"work": "run, replay and verify, and change no table", "read": "look, and change nothing"}
+_MAY = {"work": "run, replay and verify, but not change tables", "read": "read, but change nothing"}
 
 
 _ASYNCHRONOUS = (
@@ -95,7 +95,7 @@ def _made(config: Config) -> None:
         await (await opened(config, read_only=False)).aclose()
         return was_there
 
-    note("the world is there already" if asyncio.run(make()) else "made the world")
+    note("the world exists already" if asyncio.run(make()) else "created the world")
 
 
 def _written(settings: Settings, options: InitOptions, url: str) -> None:
@@ -133,10 +133,10 @@ def _refuse_password(url: str) -> None:
         parts = urlsplit(url)
         has_password = parts.password is not None or "password" in parse_qs(parts.query)
     except ValueError:
-        has_password = False  # whoever reads the URL says what is wrong with it
+        has_password = False  # the reader of the URL reports its faults
     if has_password:
         raise ConfigError(
-            "The URL holds a password, and would be written into a file.",
+            "The URL contains a password, which would be written into a file.",
             hint="Leave it out: libpq reads it from $PGPASSWORD, or from a file that $PGPASSFILE "
             "names.",
         )

@@ -261,11 +261,11 @@ def designed(error: BaseException) -> ArtificerError:
 
 
 def in_doubt(error: BaseException) -> OperatorError:
-    """Return the error for what failed when nobody could ask whether it had been committed."""
+    """Return the error for a failure after which it is unknown whether the commit took effect."""
     return OperatorError(
         designed(error).message,
-        hint="Nobody knows yet whether the last commit was done. The records tell when the server "
-        "is back: resume then.",
+        hint="It is unknown whether the last commit took effect. Resume when the server is back: "
+        "its records show it.",
     )
 
 
@@ -290,15 +290,15 @@ def _unreachable(reason: str) -> ArtificerError:
 
 def _damaged(reason: str) -> ArtificerError:
     return TamperedError(
-        f"The world's tables are not as they were made: {reason}.",
+        f"The world's tables were changed or damaged: {reason}.",
         hint="Run `artificer verify` to see what is affected.",
     )
 
 
 def _not_allowed(reason: str) -> ArtificerError:
     return OperatorError(
-        f"The database does not let this user do that: {reason}.",
-        hint="docs/guides/postgresql.md says what a user needs.",
+        f"The database denies this user the access: {reason}.",
+        hint="docs/guides/postgresql.md lists the rights that a user needs.",
     )
 
 

@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 5
 """How long a server may take to answer: a lease that cannot be renewed is to be known early."""
 
 KEPT_DAYS = 30
-"""How long an owner is kept that nothing has been heard of; without it, it counts as unknown."""
+"""How long a silent owner is kept in the table; without its row, it counts as unknown."""
 
 _EXTEND: LiteralString = """
 WITH former AS (SELECT until FROM owners WHERE owner = %(owner)s AND NOT dead FOR UPDATE)
@@ -66,8 +66,8 @@ class PostgresOwnerLeases:
                 return bool(row[0])
             if db.execute(_BEGIN, values).rowcount == 0:
                 raise Fenced(
-                    f"This process was found dead by another one on {owner.host.name}: it may "
-                    "drive no runs any more.",
+                    f"Another process on {owner.host.name} has found this one dead: it may "
+                    "execute no more runs.",
                     hint="Start another process.",
                 )
             db.execute(_SWEEP, (KEPT_DAYS,))

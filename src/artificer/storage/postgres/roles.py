@@ -66,7 +66,7 @@ def _check(db: Connection, schema: str, role: str) -> None:
     if row is None or row[0]:
         raise ConfigError(
             f"The role {role!r} may do more than work in this world: it could change its tables.",
-            hint="Name a role that owns nothing here and is no superuser, or one to be made.",
+            hint="Name a role that owns nothing here and is not a superuser, or a new one.",
         )
 
 
