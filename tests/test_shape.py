@@ -55,6 +55,14 @@ FORBIDDEN = {
     "told": "summary",
     "given": "spec",
     "asked": "request",
+    "said": "message, text, notice, result",
+    "hear": "receive, read",
+    "heard": "received, considered",
+    "owes": "delivers",
+    "owed": "required",
+    "stirred": "woken",
+    "whoever": "reader, caller",
+    "anew": "again",
     "most": "limit",
     "drive": "run loop",
     "drives": "run loop",
@@ -78,14 +86,15 @@ RECORDED = {
     "src/artificer/core/intents.py:wish": "a field of the intent AdvanceBuild",
     "src/artificer/core/spec.py:facilities": "a field of RunSpec",
     "src/artificer/core/state.py:letters": "a field of RunState",
+    "src/artificer/core/state.py:said": "a field of RunState",
     "src/artificer/core/window.py:told": "a field of Window",
     "src/artificer/recordings/file.py:cassette": "a field of the header",
 }
 """Names that have a forbidden word because journals and recordings hold them: ``place:name``."""
 
 IN_SCHEMAS = {
-    "src/artificer/artifacts/chart.py:StackedBarChart": "describes the tool's schema",
-    "src/artificer/artifacts/judgement.py:Judged": "describes the tool's schema",
+    "src/artificer/artifacts/chart.py:StackedBarChart": "in a tool's schema, which requests hold",
+    "src/artificer/artifacts/judgement.py:Judged": "in a tool's schema, which requests hold",
 }
 """Docstrings that reach the model in a schema, so that their text is a format."""
 

@@ -61,7 +61,7 @@ class Agent(AgentDefinition[OutputT]):
 
     Every method takes the ``world`` to run in; without one, the world of this project is opened
     for the call and closed after it. A run is named by its id, or by a :class:`Run`. ``deps`` are
-    what the functions receive with their `RunContext`; whoever continues a run passes them again.
+    what the functions receive with their `RunContext`; pass them again to continue a run.
     """
 
     async def run(
@@ -204,7 +204,7 @@ class Agent(AgentDefinition[OutputT]):
     async def cancel(
         self, run: str | Run, reason: str = "", *, world: World | None = None
     ) -> Run[OutputT]:
-        """End a run, whoever drives it; it delivers what exists so far. Raises NotFoundError."""
+        """End a run, also of another process; it delivers what exists. Raises NotFoundError."""
         async with _opened(world) as world:
             return await world.cancel(_id(run), reason)
 

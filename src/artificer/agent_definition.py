@@ -104,7 +104,7 @@ class AgentDefinition(Generic[OutputT]):
     ``async def``. It is called once, when a run begins; the text is recorded with the run.
 
     ``deps_factory`` is a function that makes the dependencies of a run which none are passed to, so
-    that whoever imports the agent can resume its runs.
+    that a program which imports the agent can resume its runs.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.

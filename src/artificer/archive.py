@@ -278,7 +278,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         """Check every record, every blob and every workspace of the world (invariant 12).
 
         ``kept`` are heads of before, from :func:`artificer.runtime.kept.read_kept`: whether today's
-        journal goes on from each of them is said in ``against``. ``progress`` is called with
+        journal goes on from each of them is in ``against``. ``progress`` is called with
         each step that is done.
         """
         if kept is not None:

@@ -91,7 +91,7 @@ def _in_a_thread(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         asyncio.set_event_loop(loop)
         try:
             results.append(loop.run_until_complete(task))
-        except BaseException as error:  # noqa: BLE001 - it is raised again by whoever waits
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
             errors.append(error)
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())

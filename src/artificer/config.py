@@ -169,7 +169,7 @@ class Config(CheckedValue):
 
     ``model`` is a ``provider/model``, or a list of them: the first one, then its fallbacks.
     ``storage`` is a kind of storage, or a URL whose scheme is one. ``lease_seconds`` is how long
-    a process that executes runs of a shared one is taken for alive when it is not heard of.
+    a process that executes runs of a shared one counts as alive without renewing its lease.
     ``secrets`` are the places in which the values of references are looked for, in this order.
     ``models`` are the settings of the requests to a ``provider/model``.
     ``requests`` limit the requests to a provider, or to a ``provider/model``, of all processes.

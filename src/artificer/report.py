@@ -123,7 +123,7 @@ def write_views(
     """Write the files of an archive into a folder: page, Markdown, JSON, and ``artifacts/…``.
 
     They are made from what is recorded and never read back. A drawing is written as rebuilt, never
-    as the model wrote it. ``made`` is the name of a page beside it on how it was made.
+    as the model wrote it. ``made`` is the name of a page next to it on how it was made.
     """
     exported = make_exported(run_id, state, deliverable, blobs)
     shown = replace(exported.report, made=made)

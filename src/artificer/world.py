@@ -230,7 +230,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
             yield stream
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
-        """Yield the events of a run, whoever drives it, from the record after ``after`` on.
+        """Yield the events of a run, also of another process, from the record after ``after`` on.
 
         `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
         """

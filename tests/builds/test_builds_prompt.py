@@ -41,14 +41,14 @@ def test_each_kind_of_run_is_told_to_use_its_tool_and_gets_its_whole_instruction
     assert list(seen) == ["plan", "spec", "phase", "code"]
     for kind, told in seen.items():
         assert told.system == TEXTS[f"{kind}.md"].strip()
-        owes = STEP_RULES[kind].owes
-        assert told.owed.kind == owes
-        assert f"`{tool_of(owes)}`" in told.system
+        kind = STEP_RULES[kind].delivers
+        assert told.required.kind == kind
+        assert f"`{tool_of(kind)}`" in told.system
         assert "Make it." in told.prompt
         if kind != "plan":
             assert json.dumps("data/Büch er.db", ensure_ascii=False) in told.prompt
-    assert seen["spec"].owed == RequiredArtifact(kind="spec", name="a")
-    assert seen["phase"].owed == RequiredArtifact(kind="phase", name="p1")
+    assert seen["spec"].required == RequiredArtifact(kind="spec", name="a")
+    assert seen["phase"].required == RequiredArtifact(kind="phase", name="p1")
     assert '"validation_command": "make test"' in seen["code"].prompt
 
 
@@ -81,7 +81,7 @@ def test_allowed_commands_are_told_and_fixed_in_the_tool() -> None:
         made.state, made.open(jobs.StartRun, "phase/"), TEXTS, room=ROOM, commands=("cargo test",)
     )
     assert "- cargo test" in told.prompt
-    assert told.owed == RequiredArtifact(kind="phase", name="p1", commands=("cargo test",))
+    assert told.required == RequiredArtifact(kind="phase", name="p1", commands=("cargo test",))
 
 
 def test_reports_give_way_and_the_newest_stays_but_nothing_else_is_cut() -> None:
@@ -131,7 +131,7 @@ def test_a_judge_is_given_numbered_criteria_and_owes_a_verdict_on_each() -> None
     made.begin(facts.BuildOptions(size="small", judge=("plan",)))
     made.tell(made.answer(made.open(jobs.StartRun)))
     told = instruct_judge(made.state, made.open(jobs.Check), TEXTS, room=ROOM)
-    assert told.owed == RequiredArtifact(kind="judgement", criteria=len(CRITERIA["plan"]))
+    assert told.required == RequiredArtifact(kind="judgement", criteria=len(CRITERIA["plan"]))
     for number, criterion in enumerate(CRITERIA["plan"], 1):
         assert f"{number}. {criterion}" in told.prompt
 

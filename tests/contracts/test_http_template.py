@@ -48,7 +48,7 @@ SECRET = {"Authorization": "Bearer {_secret:k}"}
         ((), {"url": "http://h/", "headers": {"A": "1\r\nB: 2"}}, "printable ASCII"),
         ((), {"url": "http://h/", "body_template": "{}"}, "a GET request has no body"),
         ((), {"method": "POST", "url": "http://h/", "body_template": "{'a'}"}, "is not JSON"),
-        ((), {"method": "POST", "url": "http://h/", "body_template": "1", "body": 1}, "beside"),
+        ((), {"method": "POST", "url": "http://h/", "body_template": "1", "body": 1}, "combined"),
         (
             (),
             {

@@ -20,9 +20,9 @@ def told(queue: EventQueue, now: float = 0.0) -> tuple[list[tuple[str, str]], in
 
 def test_lines_are_typed_and_a_prompt_is_none() -> None:
     queue = EventQueue(EventKeys(), ["^> $"], r"session \d+ opened")
-    queue.hear("all well\nlook!\a\nsession 3 opened\n", now=0, timestamp="t")
-    queue.hear("disk fail", now=0, timestamp="t")
-    queue.hear("ure\n\n\x1b[31mred\x1b[0m\n> ", now=0, timestamp="t")
+    queue.read("all well\nlook!\a\nsession 3 opened\n", now=0, timestamp="t")
+    queue.read("disk fail", now=0, timestamp="t")
+    queue.read("ure\n\n\x1b[31mred\x1b[0m\n> ", now=0, timestamp="t")
     assert told(queue) == (
         [
             ("log_line", "all well"),
@@ -40,7 +40,7 @@ def test_only_the_wanted_types_the_newest_and_the_fresh_are_kept() -> None:
     keys = EventKeys(event_types=("error",), max_queue_depth=2, ttl_seconds=10)
     queue = EventQueue(keys, [], None)
     for second in range(4):
-        queue.hear(f"error {second}\nnoise\n", now=second, timestamp="t")
+        queue.read(f"error {second}\nnoise\n", now=second, timestamp="t")
     assert told(queue, now=12.5) == ([("error", "error 3")], 3)
 
 
@@ -48,7 +48,7 @@ def test_only_the_wanted_types_the_newest_and_the_fresh_are_kept() -> None:
 def test_whatever_is_heard_stays_within_bounds(pieces: list[str], depth: int) -> None:
     queue = EventQueue(EventKeys(max_queue_depth=depth), ["^> $"], "opened")
     for piece in (*pieces, "x" * 5_000 + "\n"):
-        queue.hear(piece, now=0, timestamp="t")
+        queue.read(piece, now=0, timestamp="t")
     events, lost = queue.drain(now=0, timestamp="t")
     assert len(events) <= depth + 1 and lost >= 0
     assert all(event.content and len(event.content) <= MAX_EVENT for event in events)

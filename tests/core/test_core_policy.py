@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from artificer.contracts.definition import ToolDefinition, open_object
 from artificer.core.conditions import Condition
-from artificer.core.policy import Decision, Occasion, Policy, PolicyQuery, Rule, decide, hear
+from artificer.core.policy import Decision, Occasion, Policy, PolicyQuery, Rule, consider, decide
 from artificer.core.readings import readings
 from artificer.core.taint import Taint, tainted
 from artificer.errors import InvalidValueError
@@ -70,9 +70,9 @@ class TestRules:
         definition = tool(name)
         for value in values:
             query = PolicyQuery(definition, {"x": value, "workspace": "main"}, Occasion(kind))
-            heard = list(hear(policy, query))
-            answers = [h.rule.decision for h in heard if h.match.possible]
-            if not (heard and heard[-1].match.certain):
+            considered = list(consider(policy, query))
+            answers = [h.rule.decision for h in considered if h.match.possible]
+            if not (considered and considered[-1].match.certain):
                 answers.append(policy.default)
             decision = decide(policy, definition, query.arguments, query.occasion)
             assert decision.decision == max(answers, key=STRICTNESS.index)

@@ -88,7 +88,7 @@ async def test_an_approval_that_says_something_else_than_its_signal_is_found() -
     await rig.signals.post("run", denied.replace(approved=True).canonical())
     assert (await rig.resume([say("Paid.")])).status == "completed"
     (problem,) = (await verify(rig.journal, rig.blobs)).problems
-    assert "says something else than its signal 1" in problem
+    assert "differs from its signal 1" in problem
 
 
 async def done() -> str:

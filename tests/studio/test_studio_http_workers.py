@@ -29,7 +29,7 @@ from artificer.ports import Permit, SharedLimit
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.permits import PermitKeeper
 from artificer.storage.remote.client import ApiClient
-from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
+from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentAnswer
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.values.model import ModelFailure
 from artificer.world import World, storage_of
@@ -105,9 +105,9 @@ async def working(
         if opened is not None:
             opened.append(world)
 
-        async def execute(run: str, _: str) -> SegmentSaid:
+        async def execute(run: str, _: str) -> SegmentAnswer:
             found = await world.resume(run, agent)
-            return SegmentSaid("done" if found.state.status else "parked")
+            return SegmentAnswer("done" if found.state.status else "parked")
 
         task = asyncio.create_task(JobServer(storage, times).serve(execute, 2))
         try:
@@ -415,7 +415,7 @@ async def test_a_worker_waits_for_a_studio_without_database_and_ends_without_its
         status, code = said.pop(0)
         answer(status, json.dumps({"error": {"code": code, "message": "No."}}))(handler, seen)
 
-    async def execute(run: str, _: str) -> SegmentSaid:
+    async def execute(run: str, _: str) -> SegmentAnswer:
         raise AssertionError
 
     with serving(respond) as server:

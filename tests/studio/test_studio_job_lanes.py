@@ -21,11 +21,11 @@ from artificer.storage.memory.permits import MemoryPermits
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.storage.sqlite.permits import SqlitePermits
 from artificer.studio.access import Actor
+from artificer.studio.jobs.exchange import JobEnding, LeasedJob
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.queue import JobQueue
 from artificer.studio.jobs.records import JobRecords
 from artificer.studio.jobs.rows import JobRow
-from artificer.studio.jobs.said import JobEnding, LeasedJob
 from artificer.studio.jobs.service import Jobs
 from artificer.values.canon import canonical, digest_of
 

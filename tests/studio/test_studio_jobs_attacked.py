@@ -27,9 +27,9 @@ from artificer.runtime.accounts import EXPIRES_MS
 from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.studio.access import Actor
+from artificer.studio.jobs.exchange import JobEnding, LeasedJob
 from artificer.studio.jobs.records import JobRecords
 from artificer.studio.jobs.rows import JobRow
-from artificer.studio.jobs.said import JobEnding, LeasedJob
 from artificer.studio.jobs.service import Jobs
 from artificer.world import World
 

@@ -118,5 +118,5 @@ async def test_an_answer_is_all_that_a_waiting_run_needs_of_a_person() -> None:
         run = await world.submit("Book it.", agent)
         await world.resume(run, agent)
         explained = await world.archive.explain(run)
-        assert explained.why.startswith("It waits for a person to answer. A worker goes on with it")
+        assert explained.why.startswith("It waits for a person to answer. A worker continues it")
         assert explained.next[:2] == (f"artificer approve {run} --list", "artificer worker")

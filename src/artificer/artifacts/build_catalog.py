@@ -107,23 +107,23 @@ def tool_of(kind: BuildArtifactKind) -> str:
     return _KINDS[kind].name
 
 
-def tool_for(owed: RequiredArtifact) -> ToolDefinition:
+def tool_for(required: RequiredArtifact) -> ToolDefinition:
     """Return the tool for a required artifact, with the parent's values fixed in its schema."""
-    tool = _KINDS[owed.kind].tool()
+    tool = _KINDS[required.kind].tool()
     schema: dict[str, Any] = deepcopy(tool.input_schema)
     members = schema["properties"]
-    if owed.name and owed.kind in ("spec", "phase"):
+    if required.name and required.kind in ("spec", "phase"):
         members["name"] = {
             "type": "string",
-            "enum": [owed.name],
+            "enum": [required.name],
             "description": "Its name, as its parent says it.",
         }
-    if owed.commands and owed.kind == "phase":
-        members["validation_command"]["pattern"] = allowed_pattern(owed.commands)
-    if owed.kind == "judgement":
-        members["criteria"] |= {"minItems": owed.criteria, "maxItems": owed.criteria}
-        if owed.criteria:
-            members["criteria"]["items"]["properties"]["criterion"]["maximum"] = owed.criteria
+    if required.commands and required.kind == "phase":
+        members["validation_command"]["pattern"] = allowed_pattern(required.commands)
+    if required.kind == "judgement":
+        members["criteria"] |= {"minItems": required.criteria, "maxItems": required.criteria}
+        if required.criteria:
+            members["criteria"]["items"]["properties"]["criterion"]["maximum"] = required.criteria
             schema["required"] = ["criteria", *schema["required"]]
     return tool.replace(input_schema=schema)
 

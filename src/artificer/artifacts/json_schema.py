@@ -59,8 +59,8 @@ def _schema(hint: Any) -> dict[str, Any]:
 
 def _constraints(hint: Any, meta: Meta) -> dict[str, Any]:
     keywords = _KEYWORDS.get(get_origin(hint) or hint, {})
-    said = {keyword: getattr(meta, name) for name, keyword in keywords.items()}
-    return {keyword: value for keyword, value in said.items() if value is not None}
+    constraints = {keyword: getattr(meta, name) for name, keyword in keywords.items()}
+    return {keyword: value for keyword, value in constraints.items() if value is not None}
 
 
 def _bare(hint: Any) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def probed_of(probe: Probe, receipt: Receipt, code: str, output: str) -> Probed:
     found = probe.found(number)
     if found == "unknown":
         why = evidence.get("fault") or "the probe was refused"
-        said = f"answered {number}" if number is not None else f"could not tell: {why}"
-        return Probed(found=found, reason=f"The probe {said}.")
+        outcome = f"answered {number}" if number is not None else f"could not tell: {why}"
+        return Probed(found=found, reason=f"The probe {outcome}.")
     content = ""
     if found == "happened":
         facts = {"status": "success", "notes": [_FOUND]}

@@ -189,8 +189,8 @@ def _consented(transition: Transition, fact: facts.ConsentGiven) -> bool:
         consent = f"{fact.by or 'a person'} agreed: {', '.join(kinds)}"
         _coded(transition, job.check, job.checked, consent=consent)
         return True
-    said = "\n".join(f"- {concern.text}" for concern in job.checked.concerns)
-    report = f"{fact.by or 'A person'} did not agree to this change: {fact.reason}\n{said}"
+    concerns = "\n".join(f"- {concern.text}" for concern in job.checked.concerns)
+    report = f"{fact.by or 'A person'} did not agree to this change: {fact.reason}\n{concerns}"
     transition.failed(job.step, f"{report}\n{job.checked.report}".strip())
     return True
 

@@ -40,7 +40,7 @@ MAX_BEFORE = 2_000
 """Characters of what a validation command says before a run begins."""
 
 MAX_STEERED = 10
-"""How many of the last things that a person said between runs are included."""
+"""How many of the last messages of people between runs are included."""
 
 MAX_EARLIER = 20
 """Files that earlier phases left out and that are named."""
@@ -50,11 +50,11 @@ MIN_REPORT = 400
 
 
 class Instructions(Struct, frozen=True):
-    """The instructions of a run. ``owed`` is the artifact that it must deliver."""
+    """The instructions of a run. ``required`` is the artifact that it has to deliver."""
 
     system: str
     prompt: str
-    owed: RequiredArtifact
+    required: RequiredArtifact
 
 
 def instruct(
@@ -87,11 +87,11 @@ def instruct(
         sections.append(("What the validation command says before you begin", shown))
     sections += _earlier(state, step)
     if state.steered:
-        said = "\n\n".join(state.steered[-MAX_STEERED:])
-        sections.append(("What a person said since the build began", said))
+        shown = "\n\n".join(state.steered[-MAX_STEERED:])
+        sections.append(("What a person said since the build began", shown))
     system = texts[STEP_RULES[step.kind].prompt].strip()
     return Instructions(
-        system, _fit(step.path, system, sections, reports, room), _owed(step, commands)
+        system, _fit(step.path, system, sections, reports, room), _required(step, commands)
     )
 
 
@@ -127,10 +127,10 @@ def scope_of(state: BuildState, step: StepId) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*declared, *named)))
 
 
-def _owed(step: StepId, commands: tuple[str, ...]) -> RequiredArtifact:
-    owes = STEP_RULES[step.kind].owes
+def _required(step: StepId, commands: tuple[str, ...]) -> RequiredArtifact:
+    kind = STEP_RULES[step.kind].delivers
     name = step.phase or step.spec
-    return RequiredArtifact(kind=owes, name=name, commands=commands if step.kind == "phase" else ())
+    return RequiredArtifact(kind=kind, name=name, commands=commands if step.kind == "phase" else ())
 
 
 # --- what a run may know ----------------------------------------------------------------------
@@ -181,8 +181,8 @@ def _earlier(state: BuildState, step: StepId) -> list[Section]:
         for phase in spec.phases
         for text in (*(f"{path} (not in its scope)" for path in phase.outside), *phase.refused)
     ]
-    said = "\n".join(lines[:MAX_EARLIER])
-    return [("What earlier phases changed and was left out", _fenced(said))] if lines else []
+    shown = "\n".join(lines[:MAX_EARLIER])
+    return [("What earlier phases changed and was left out", _fenced(shown))] if lines else []
 
 
 def _constants(plan: Plan) -> list[Section]:

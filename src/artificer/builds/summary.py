@@ -77,7 +77,7 @@ def left_out(fact: facts.Checked) -> Iterator[str]:
     yield from fact.notes
 
 
-def wished(job: jobs.Job) -> str:
+def job_in_words(job: jobs.Job) -> str:
     """Return a job in words."""
     match job:
         case jobs.StartRun(step=step, attempt=attempt):
@@ -96,7 +96,7 @@ def wished(job: jobs.Job) -> str:
         case jobs.PrepareBase(spec=spec):
             words = f"the tree that {spec} begins from"
         case jobs.RebuildIntegration():
-            words = "the integration branch, made anew"
+            words = "the integration branch, made again"
         case jobs.FinishBuild(status=status):
             words = f"the end: {status}"
     return words

@@ -17,13 +17,13 @@ Means = Literal["read", "write", "command"]
 class StepRules(Struct, frozen=True):
     """The rules of one kind of run; the run loop is the same for all.
 
-    ``owes`` is the artifact the run has to deliver, ``attempts`` how many runs in a row may fail at
-    it, ``turns`` the model requests of one of them, ``means`` the rights of its tools in the
-    worktree.
+    ``delivers`` is the artifact that the run has to deliver, ``attempts`` how many runs in a row
+    may fail at it, ``turns`` the model requests of one of them, ``means`` the rights of its tools
+    in the worktree.
     """
 
     kind: StepKind
-    owes: BuildArtifactKind
+    delivers: BuildArtifactKind
     child: StepKind | None
     attempts: int
     turns: int
@@ -37,13 +37,13 @@ class StepRules(Struct, frozen=True):
 
 def _rules(
     kind: StepKind,
-    owes: BuildArtifactKind,
+    delivers: BuildArtifactKind,
     child: StepKind | None,
     attempts: int,
     turns: int,
     *means: Means,
 ) -> StepRules:
-    return StepRules(kind, owes, child, attempts, turns, frozenset(means))
+    return StepRules(kind, delivers, child, attempts, turns, frozenset(means))
 
 
 STEP_RULES: dict[StepKind, StepRules] = {

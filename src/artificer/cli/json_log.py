@@ -12,7 +12,7 @@ FACTS = (
     *("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher", "health"),
     *("address",),
 )
-"""Members of a record that a line shows. None of them holds what a model or a tool said."""
+"""Members of a record that a line shows. None of them holds text of a model or a tool."""
 
 
 EFFECT = "artificer"

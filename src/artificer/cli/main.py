@@ -44,7 +44,7 @@ SECTIONS = {
     },
     "Inspect": {
         "runs": ("inspect.runs", "List the runs of this project."),
-        "search": ("inspect.search", "Find what was said in runs, by its words."),
+        "search": ("inspect.search", "Search the texts of runs: prompts, replies, calls, results."),
         "show": ("inspect.show", "Show a run record by record."),
         "explain": ("inspect.explain", "Explain a run's status and the next steps."),
         "diff": ("inspect.diff", "Compare two runs turn by turn."),

@@ -217,13 +217,13 @@ def _place(violation: ErrorDetails, value: JsonValue) -> list[str | int]:
 def broken(what: str, error: BaseException) -> AuthorError:
     """Return the error for code of the output's author that failed, instead of rejecting."""
     return AuthorError(
-        f"{what} failed: {_said(error)}, {_place_of(error)}.",
+        f"{what} failed: {_words(error)}, {_place_of(error)}.",
         hint="Fix it and resume the run: the reply is recorded and is checked again. A value is "
         "rejected with ValueError or AssertionError.",
     )
 
 
-def _said(error: BaseException) -> str:
+def _words(error: BaseException) -> str:
     try:
         return clip(repr(error), LONGEST_MESSAGE)
     except Exception:  # noqa: BLE001 - it is the author's class

@@ -168,7 +168,7 @@ _INDEX = re.compile(r"^(0|[1-9][0-9]{0,8})\Z", re.ASCII)
 
 
 def _part(part: Any, root: JsonObject, name: str) -> Any:
-    """The schema of a member, as far as it is said plainly."""
+    """The schema of a member, as far as it is stated directly."""
     definitions = root.get("$defs")
     for _ in range(_REFERENCES):
         reference = part.get("$ref", "")

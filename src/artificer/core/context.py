@@ -127,13 +127,13 @@ def _affordable(state: RunState, room: int, summary: int) -> int:
     """How long the summary may be within the run's budget; 0 when it is not to be asked for."""
     if not state.run_spec.compaction:
         return 0
-    beside = state.run_spec.compaction + state.window.summary
-    need = room + tokens_of(beside.encode())
+    added = state.run_spec.compaction + state.window.summary
+    need = room + tokens_of(added.encode())
     left = reply_tokens(state.run_spec, state.usage, state.cost_micros or 0, need)
     return 0 if isinstance(left, str) else min(left, summary)
 
 
-# --- what is asked, and what is said in its place ---------------------------------------------
+# --- the request for a summary, and the text that replaces the messages -----------------------
 
 
 def summary_request(state: RunState, intent: Compact) -> tuple[ModelRequest, tuple[Message, ...]]:
@@ -206,28 +206,28 @@ def opening(state: RunState, intent: Compact, summary: str) -> str:
     """
     count = f"{intent.upto} message" + ("" if intent.upto == 1 else "s")
     known = summary or state.window.summary
-    said = [f"[The first {count} of this conversation are no longer shown: they would not fit.]"]
-    said.append("What the user wrote in them:\n\n" + _words(state, intent))
+    parts = [f"[The first {count} of this conversation are no longer shown: they would not fit.]"]
+    parts.append("What the user wrote in them:\n\n" + _words(state, intent))
     if state.artifacts:
         made = ", ".join(f"{ref.kind}:{ref.id}" for ref in state.artifacts)
-        said.append(f"Artifacts that exist already: {head_and_tail(made, intent.room)}")
+        parts.append(f"Artifacts that exist already: {head_and_tail(made, intent.room)}")
     if known:
-        said.append("A summary of what was done and found in them:\n\n" + known)
+        parts.append("A summary of what was done and found in them:\n\n" + known)
     if not summary:
         which = "the last of them" if known else "them"
-        said.append(f"[There is no summary of {which}. Look again at whatever you need there.]")
-    return "\n\n".join(said)
+        parts.append(f"[There is no summary of {which}. Look again at whatever you need there.]")
+    return "\n\n".join(parts)
 
 
 def _words(state: RunState, intent: Compact) -> str:
-    """The user's texts: the run's prompt and what was said last as they are, then the newest that
+    """The user's texts: the run's prompt and the last message as they are, then the newest that
     fit.
 
     What a run was asked to do is never cut: where it is too long, the provider has the last word.
     Of the others the newest is shortened rather than left out.
     """
     messages = enumerate(state.history[: intent.upto])
-    texts = {n: m.text for n, m in messages if m.role == "user" and _is_said(m)}
+    texts = {n: m.text for n, m in messages if m.role == "user" and _has_text(m)}
     first = min(texts, default=0)
     kept = {n: text for n, text in texts.items() if n in (first, state.said)}
     others = [n for n in texts if n not in kept]
@@ -238,11 +238,11 @@ def _words(state: RunState, intent: Compact) -> str:
             break
         kept[number] = head_and_tail(text, room)
         room -= len(text)
-    said = [kept[number] for number in sorted(kept)]
+    chosen = [kept[number] for number in sorted(kept)]
     if left := len(texts) - len(kept):
-        said.insert(1, f"[{left} more left out]")
-    return "\n\n".join(said)
+        chosen.insert(1, f"[{left} more left out]")
+    return "\n\n".join(chosen)
 
 
-def _is_said(message: Message) -> bool:
+def _has_text(message: Message) -> bool:
     return any(isinstance(block, TextBlock) and block.text.strip() for block in message.blocks)

@@ -38,7 +38,7 @@ class PromptReceived(_Event):
 class ModelResponded(_Event):
     """A complete reply. ``raw`` is the blob of the provider's own response.
 
-    ``usage`` is what counts; ``reported`` is what the provider said, where that cannot be true.
+    ``usage`` is what counts; ``reported`` are the provider's numbers, where they cannot be true.
     """
 
     type: ClassVar[Literal["ModelResponded"]] = "ModelResponded"
@@ -364,7 +364,7 @@ class RunForked(_Event):
 
 
 class RunPruned(_Event):
-    """The tombstone of a run: what its records 1 to ``records`` said has been removed."""
+    """The tombstone of a run: the contents of its records 1 to ``records`` have been removed."""
 
     type: ClassVar[Literal["RunPruned"]] = "RunPruned"
     records: int

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from artificer.core.conditions import Match
-from artificer.core.policy import Consult, Decision, Heard, Policy, PolicyQuery, decide_on, hear
+from artificer.core.policy import (
+    Considered,
+    Consult,
+    Decision,
+    Policy,
+    PolicyQuery,
+    consider,
+    decide_on,
+)
 from artificer.values.base import Value
 
 RuleOutcome = Literal["decides", "in doubt", "does not match"]
@@ -34,21 +42,21 @@ def explain(
     not heard.
     """
     decision = decide_on(query, policy, consult)
-    steps = tuple(_step(heard, query) for heard in hear(policy, query))
+    steps = tuple(_step(considered, query) for considered in consider(policy, query))
     return PolicyExplanation(decision=decision, steps=steps)
 
 
-def _step(heard: Heard, query: PolicyQuery) -> RuleStep:
-    matches = list(heard.rule.criteria(query))
-    if not heard.match.possible:
+def _step(considered: Considered, query: PolicyQuery) -> RuleStep:
+    matches = list(considered.rule.criteria(query))
+    if not considered.match.possible:
         outcome: RuleOutcome = "does not match"
         because = [what for what, match in matches if not match.possible]
     else:
-        outcome = "decides" if heard.match.certain else "in doubt"
+        outcome = "decides" if considered.match.certain else "in doubt"
         because = [what for what, match in matches if match == Match(True, False)]
     return RuleStep(
-        rule=heard.rule.name or f"rule {heard.number}",
-        decision=heard.rule.decision,
+        rule=considered.rule.name or f"rule {considered.number}",
+        decision=considered.rule.decision,
         outcome=outcome,
         because=tuple(because),
     )

@@ -188,9 +188,11 @@ def _check_reply(
         rejected = keeps(kept, text, state.artifacts)
     revised = bool(text) and rejected is None
     kept = text if revised else kept
-    owed = KINDS[state.run_spec.kind].owes
-    if owed is not None and not any(ref.kind == owed for ref in state.artifacts):
-        request = f"You still owe a {owed}: call {tool_of(owed)}. Only that call delivers it."
+    required = KINDS[state.run_spec.kind].delivers
+    if required is not None and not any(ref.kind == required for ref in state.artifacts):
+        request = (
+            f"You still owe a {required}: call {tool_of(required)}. Only that call delivers it."
+        )
         return ev.ReplyChecked(at=at, intent=intent.n, narrative=kept, request=request)
     if not kept.strip() and not state.artifacts:
         return ev.ReplyChecked(at=at, intent=intent.n, narrative="", request=EMPTY)

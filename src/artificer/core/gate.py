@@ -157,7 +157,7 @@ def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
     schema = offer.checked_schema(tool) if tool else {}
     places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MAX_DESCRIBED])
     words = {at: clip(description_at(schema, at), _LONGEST_DESCRIPTION) for at in places}
-    more = "\n".join([_AGAIN, *(f"{at}: {said}" for at, said in words.items() if said)])
+    more = "\n".join([_AGAIN, *(f"{at}: {words_at}" for at, words_at in words.items() if words_at)])
     return verdict.replace(content=with_more(verdict.content, more))
 
 

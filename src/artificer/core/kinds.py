@@ -16,7 +16,7 @@ PROMPTED: tuple[RunKind, ...] = ("chat", "deliver")
 class Kind(Struct, frozen=True):
     """The settings of one kind of run; the loop is the same for all kinds.
 
-    ``owes`` is the artifact that it must deliver. ``max_tokens`` is how long a reply
+    ``delivers`` is the artifact that it has to deliver. ``max_tokens`` is how long a reply
     may have to be: the largest artifact, and reasoning. ``continuations`` is how often a text that
     was cut off is continued.
     """
@@ -25,7 +25,7 @@ class Kind(Struct, frozen=True):
     turns: int
     prompt: str = ""
     makes_artifacts: bool = False
-    owes: BuildArtifactKind | None = None
+    delivers: BuildArtifactKind | None = None
     max_tokens: int = 32_000
     continuations: int = 0
 
@@ -40,11 +40,11 @@ KINDS: dict[RunKind, Kind] = {
         max_tokens=48_000,
         continuations=8,
     ),
-    "plan": Kind("plan", turns=30, owes="plan"),
-    "spec": Kind("spec", turns=30, owes="spec"),
-    "phase": Kind("phase", turns=30, owes="phase"),
-    "code": Kind("code", turns=80, owes="completion"),
-    "judge": Kind("judge", turns=10, owes="judgement"),
+    "plan": Kind("plan", turns=30, delivers="plan"),
+    "spec": Kind("spec", turns=30, delivers="spec"),
+    "phase": Kind("phase", turns=30, delivers="phase"),
+    "code": Kind("code", turns=80, delivers="completion"),
+    "judge": Kind("judge", turns=10, delivers="judgement"),
     "build": Kind("build", turns=1),
 }
 """Turn caps: 15 for a conversation (seed 003), 24 for a deliverable (seed 002)."""

@@ -23,12 +23,12 @@ def prompt_received(state: RunState, event: ev.PromptReceived) -> Step:
     state = state.replace(
         spec=spec, spec_digest=spec.digest, running_since=event.at, context_tokens=spec.fixed_tokens
     )
-    said: dict[str, object] = {}
+    members: dict[str, object] = {}
     if spec.history:
-        state, said = with_history(state, spec), {"said": len(spec.history)}
+        state, members = with_history(state, spec), {"said": len(spec.history)}
     if spec.taint is not None:
         state = state.replace(taint=spec.taint)
-    state = with_message(state, user(spec.prompt, spec.attachments), **said)
+    state = with_message(state, user(spec.prompt, spec.attachments), **members)
     return builds.begin(state, spec) if spec.kind == "build" else next_turn(state)
 
 
@@ -53,8 +53,8 @@ def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
 def run_forked(state: RunState, event: ev.RunForked) -> Step:
     """The pending request is replaced by one of this run's own; a finished run goes on."""
     again = state.phase in (RunPhase.GENERATING, RunPhase.STALLED)
-    said = bool(event.steer or event.attachments)
-    if said or not again:
+    is_steered = bool(event.steer or event.attachments)
+    if is_steered or not again:
         state = reports.reopened(state)
     model = state.run_spec.full_name
     state = state.replace(
@@ -72,7 +72,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
         hold=None,
         repeats=Repeats(),
     )
-    return next_turn(with_words(state, event.steer, event.attachments) if said else state)
+    return next_turn(with_words(state, event.steer, event.attachments) if is_steered else state)
 
 
 def run_finished(state: RunState, event: ev.RunFinished) -> Step:

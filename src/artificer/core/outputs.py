@@ -52,11 +52,11 @@ def tools_blob(provider: str, fields: JsonObject) -> bytes | None:
 
 
 def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:
-    said = "\n\n".join([b.text for b in blocks if isinstance(b, TextBlock)]).encode()
-    blobs = [said] if said else []
+    written = "\n\n".join([b.text for b in blocks if isinstance(b, TextBlock)]).encode()
+    blobs = [written] if written else []
     calls = [_blob(_call(b), blobs) for b in blocks if isinstance(b, ToolUseBlock)]
     items = _blob([item for block in blocks if (item := _item(block)) is not None], blobs)
-    text = digest_of(said) if said else None
+    text = digest_of(written) if written else None
     return OutputRefs(items=items, text=text, calls=tuple(calls)), blobs
 
 

@@ -15,9 +15,9 @@ def overruled(signals: Iterable[tuple[int, bytes]]) -> set[int]:
     Nobody has acted on them yet, so the last word about a plan or a change counts.
     """
     read = [(number, read_signal(body)) for number, body in signals]
-    said = [(n, signal) for n, signal in read if isinstance(signal, Decide | Consent)]
-    latest = {_subject(signal): _word(signal) for _, signal in said}
-    return {n for n, signal in said if _word(signal) != latest[_subject(signal)]}
+    decisions = [(n, signal) for n, signal in read if isinstance(signal, Decide | Consent)]
+    latest = {_subject(signal): _word(signal) for _, signal in decisions}
+    return {n for n, signal in decisions if _word(signal) != latest[_subject(signal)]}
 
 
 def _subject(signal: Decide | Consent) -> Digest:

@@ -173,7 +173,7 @@ Consult = Callable[[tuple[PolicyText, ...], PolicyQuery], Decision]
 """Asks the Cedar policies: this happens outside of the pure half, with an engine."""
 
 
-class Heard(NamedTuple):
+class Considered(NamedTuple):
     """A rule that was held against a call, and how far it matches."""
 
     number: int
@@ -241,15 +241,15 @@ def by_rules(policy: Policy, query: PolicyQuery) -> Decision:
     plan = _plan(policy, query.tool, intern(query.occasion.kind))
     if plan.decision is not None:
         return plan.decision
-    return _strictest(policy, (Heard(n, r, r.match_arguments(query)) for n, r in plan.rules))
+    return _strictest(policy, (Considered(n, r, r.match_arguments(query)) for n, r in plan.rules))
 
 
-def hear(policy: Policy, query: PolicyQuery) -> Iterator[Heard]:
+def consider(policy: Policy, query: PolicyQuery) -> Iterator[Considered]:
     """Hold the rules against a call in order, up to the first that surely matches."""
     for number, rule in enumerate(policy.rules, 1):
-        heard = Heard(number, rule, rule.match(query))
-        yield heard
-        if heard.match.certain:
+        considered = Considered(number, rule, rule.match(query))
+        yield considered
+        if considered.match.certain:
             return
 
 
@@ -270,17 +270,17 @@ def _planned(policy: Policy, tool: ToolDefinition, kind: str) -> _Plan:
     rules = tuple((n, rule) for n, rule in enumerate(policy.rules, 1) if rule.concerns(query))
     if rules and rules[0][1].reads_arguments:
         return _Plan(rules)
-    return _Plan(decision=_strictest(policy, [Heard(n, rule, YES) for n, rule in rules[:1]]))
+    return _Plan(decision=_strictest(policy, [Considered(n, rule, YES) for n, rule in rules[:1]]))
 
 
 _plan = ByIdentity(_planned)
 """Made once for a run's policy and each of its tools."""
 
 
-def _strictest(policy: Policy, heard: Iterable[Heard]) -> Decision:
+def _strictest(policy: Policy, considered: Iterable[Considered]) -> Decision:
     """The strictest of what the rules answer that may match, up to the first that surely does."""
     answers: list[Decision] = []
-    for number, rule, match in heard:
+    for number, rule, match in considered:
         if match.possible:
             name = rule.name or f"rule {number}"
             answers.append(Decision(decision=rule.decision, rule=name, reason=rule.reason))

@@ -32,7 +32,7 @@ class Repeats(Value):
     """How far the last turns with calls repeat each other.
 
     ``turns`` are digests of them, the newest last. Of the last turns, ``same[p - 1]`` in a row
-    equal the turn that is ``p`` before them. ``note`` is to be said to the model.
+    equal the turn that is ``p`` before them. ``note`` is for the model.
     """
 
     turns: tuple[Digest, ...] = ()

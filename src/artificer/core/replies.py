@@ -98,7 +98,7 @@ def reply_checked(state: RunState, event: ev.ReplyChecked) -> Step:
         narrative=event.narrative, narrative_cut=cut, findings=event.findings
     )
     if event.request is None and state.notes and state.hold is None:
-        # Somebody has said more meanwhile: the answer to that takes this one's place.
+        # There is a newer message of a person: the answer to that replaces this one.
         return next_turn(state.replace(narrative=None, findings=()))
     if event.request is None:
         return finish(state, "output_limit" if cut else "done")

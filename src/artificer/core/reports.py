@@ -1,4 +1,4 @@
-"""Reports since rules 2: what is said after a report does not destroy it (invariant 8).
+"""Reports since rules 2: messages after a report do not destroy it (invariant 8).
 
 A reply is weighed against the report that is kept and against the texts next to earlier calls. The
 result is a fact, computed here and recorded as ReplyChecked; the other functions are the
@@ -116,7 +116,7 @@ def _may_continue(state: RunState, reply: str) -> bool:
 def _insists(state: RunState, choice: Choice) -> bool:
     """Whether a text that cites nothing and has no title, once asked about, comes again as it was.
 
-    It answers what a person said, then: asking again would get the same.
+    It answers a person's message, then: asking again would get the same.
     """
     again = state.mending and choice.message == state.message
     return again and "{{" not in choice.message and not choice.message.lstrip().startswith("#")
@@ -124,23 +124,23 @@ def _insists(state: RunState, choice: Choice) -> bool:
 
 def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
     """Return a request to the model, if any: no two requests for one prompt are the same."""
-    limits, said = state.run_spec.limits, []
+    limits, parts = state.run_spec.limits, []
     may_withdraw = state.run_spec.tools().get(WITHDRAW) is not None
     faults = blocking(examined.findings)
     if not choice.narrative.strip() and not state.artifacts:
-        said.append(_cut_to_nothing(limits.max_tokens) if state.stop == "max_tokens" else EMPTY)
+        parts.append(_cut_to_nothing(limits.max_tokens) if state.stop == "max_tokens" else EMPTY)
     elif choice.asks:
-        said.append(why_rejected(choice, may_withdraw=may_withdraw))
+        parts.append(why_rejected(choice, may_withdraw=may_withdraw))
     elif state.mending and choice.rejected and any(fault.code != "missing" for fault in faults):
-        said.append(f"Your last reply has not corrected the answer: {choice.rejected}.")
+        parts.append(f"Your last reply has not corrected the answer: {choice.rejected}.")
     if faults:
         gone = frozenset(item.subject for item in state.withdrawn)
-        said.append(repairs_request(faults, gone, may_withdraw=may_withdraw))
+        parts.append(repairs_request(faults, gone, may_withdraw=may_withdraw))
     elif _uncited(state, examined):
-        said.append(uncited_request(state.artifacts, may_withdraw=may_withdraw))
-    if said and 0 < state.repairs < limits.repairs:
-        said.append(f"(This is round {state.repairs + 1} of {limits.repairs}.)")
-    return "\n\n".join(said) or None
+        parts.append(uncited_request(state.artifacts, may_withdraw=may_withdraw))
+    if parts and 0 < state.repairs < limits.repairs:
+        parts.append(f"(This is round {state.repairs + 1} of {limits.repairs}.)")
+    return "\n\n".join(parts) or None
 
 
 def _cut_to_nothing(limit: int) -> str:
@@ -155,7 +155,7 @@ def _uncited(state: RunState, examined: Examined) -> bool:
 
 
 def _message(state: RunState, choice: Choice) -> str:
-    """Return the message to show with the report: the last answer to what a person said.
+    """Return the message to show with the report: the last answer to a person's message.
 
     A reply to our own request for a repair is not one, unless it looks like the report they wanted.
     """

@@ -34,7 +34,7 @@ class Ruled(Protocol):
 
 
 def keeps_reports(spec: Ruled) -> bool:
-    """Whether a run's report outlives what is said after it (:mod:`artificer.core.reports`)."""
+    """Whether a run's report outlives the messages after it (:mod:`artificer.core.reports`)."""
     return spec.kind == "deliver" and since(spec, 2)
 
 

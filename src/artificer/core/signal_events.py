@@ -47,11 +47,11 @@ def follows(event: ev.Event, signal: Signal | None, call: str = "") -> bool:
     """
     if isinstance(event, ev.ReceiptIgnored):
         return event.what == ("letter" if signal is None else signal.type)
-    said = event.fact if isinstance(event, ev.BuildAdvanced) else event
-    if signal is None or type(said) is not _KINDS[type(signal)]:
+    fact = event.fact if isinstance(event, ev.BuildAdvanced) else event
+    if signal is None or type(fact) is not _KINDS[type(signal)]:
         return False
     if isinstance(signal, AnswerCall) and signal.call != call:
         return False
     wanted = {_NAMES.get(n, n): getattr(signal, n) for n in signal.field_names()}
     wanted.pop("", None)
-    return all(getattr(said, name) == value for name, value in wanted.items())
+    return all(getattr(fact, name) == value for name, value in wanted.items())

@@ -215,7 +215,7 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
     by = signal.by
     event: ev.Event | None
     match signal:
-        case Steer() | FollowUp() if state.build is not None and not _heard(state, signal):
+        case Steer() | FollowUp() if state.build is not None and not _is_accepted(state, signal):
             event = None
         case Steer(text=text, attachments=attachments):
             event = ev.Steered(at=at, letter=number, by=by, text=text, attachments=attachments)
@@ -240,7 +240,7 @@ def _event(state: RunState, number: int, signal: Signal, at: int) -> ev.Event | 
     return event
 
 
-def _heard(state: RunState, signal: Signal) -> bool:
+def _is_accepted(state: RunState, signal: Signal) -> bool:
     """Whether a build can receive a message, for its active runs or for later ones."""
     if state.build is None or not isinstance(signal, Steer) or signal.attachments:
         return False

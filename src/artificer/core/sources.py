@@ -90,8 +90,8 @@ def without_label(content: str, label: str) -> str:
     """Return a result's content with the same words for every call of its tool."""
     if not label:
         return content
-    said, mark, line = content.rpartition(MARK)
-    return said + mark + line.removeprefix(label) if mark else content
+    body, mark, line = content.rpartition(MARK)
+    return body + mark + line.removeprefix(label) if mark else content
 
 
 def label_in(content: str) -> str:

@@ -131,7 +131,7 @@ class RunState(Value):
     ``hold_note`` is what calls that never began are then answered with. ``doubts`` are the
     ambiguous calls that no person has resolved. ``window`` is the part of
     ``history`` that is sent. ``tool_ms`` and ``output_chars`` count what is limited, and only then.
-    ``said`` is the number of the message that holds what a person said last (rules 2); ``steered``
+    ``said`` is the number of the last message of a person (rules 2); ``steered``
     says that ``notes`` hold more of that. ``repeats`` is how far the last turns repeat each other,
     where the run limits that.
 
@@ -263,13 +263,13 @@ class RunState(Value):
         """
         if self.unfinished:
             return ToolChoice(mode="none")
-        owed = KINDS[self.run_spec.kind].owes
+        required = KINDS[self.run_spec.kind].delivers
         planned = self.run_spec.choice(turn - self.demands)
-        if owed is None or owed == "completion" or not self.repairs:
+        if required is None or required == "completion" or not self.repairs:
             return planned
-        if any(ref.kind == owed for ref in self.artifacts):
+        if any(ref.kind == required for ref in self.artifacts):
             return planned
-        return ToolChoice(mode="tool", name=tool_of(owed))
+        return ToolChoice(mode="tool", name=tool_of(required))
 
     @property
     def settings(self) -> RequestSettings:
@@ -330,9 +330,9 @@ def with_history(state: RunState, spec: RunSpec) -> RunState:
 
 def with_words(state: RunState, text: str, attachments: tuple[AttachedBlock, ...] = ()) -> RunState:
     """Append what a person says, with the attachments that are within the limits."""
-    said = len(state.history) if since(state.run_spec, 2) else 0
+    number = len(state.history) if since(state.run_spec, 2) else 0
     kept, note = state.attached.within(attachments, state.run_spec.limits)
-    return with_message(state, user(text + note, kept), said=said)
+    return with_message(state, user(text + note, kept), said=number)
 
 
 def labelled(state: RunState, call: CallState) -> RunState:

@@ -13,7 +13,7 @@ from artificer.values.blocks import Message, ToolResultBlock, user
 
 
 class Window(Value):
-    """``start`` messages are not sent; ``opening`` is said in their place.
+    """``start`` messages are not sent; ``opening`` replaces them.
 
     ``summary`` accounts for the first ``told`` of them; those between were dropped. ``turn`` is
     the turn before which the window was moved: there were ``messages`` then, and a request of
@@ -47,7 +47,7 @@ def sent(history: Sequence[Message], window: Window) -> Sequence[Message]:
 def boundaries(history: Sequence[Message], start: int) -> list[int]:
     """Where a window may begin behind ``start``: at no result, and with a reply less than before.
 
-    The last one leaves nothing; there is none where that would drop what the user said last.
+    The last one leaves nothing; there is none where that would drop the user's last message.
     """
     found: list[int] = []
     replied = False

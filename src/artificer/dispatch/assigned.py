@@ -56,7 +56,7 @@ class AssignedRuns:
     async def execute(self, execute: ExecuteSegment, run: str, cause: str) -> SegmentEnd:
         """Execute a segment of a run, unless another worker has the run: then it is parked.
 
-        A cancellation is executed at once: it is posted to whoever executes the run.
+        A cancellation is executed at once: it is posted to the process that executes the run.
         """
         if cause.startswith(CANCEL):
             return await execute(run, cause)
@@ -65,7 +65,10 @@ class AssignedRuns:
             whose = await self._assignments.take(run, self._owner.id, again=cause != SUBMITTED)
         except ArtificerError as error:
             log.warning(
-                "nobody knows which worker has run %s: %s", run, error.message, extra={"run": run}
+                "it is not known which worker has run %s: %s",
+                run,
+                error.message,
+                extra={"run": run},
             )
             return Parked(UNKNOWN_S)
         if whose not in OURS:
@@ -92,7 +95,7 @@ class AssignedRuns:
             whose = await self._assignments.take(run, self._owner.id, again=False)
         except ArtificerError as error:  # rather twice than not at all
             log.warning(
-                "nobody knows who has handed run %s over: %s",
+                "it is not known which worker has handed run %s over: %s",
                 run,
                 error.message,
                 extra={"run": run},

@@ -236,7 +236,7 @@ class LocalDispatcher:
     def _forget(self, task: asyncio.Task[SegmentEnd]) -> str:
         self._changed.set()
         if not task.cancelled():
-            task.exception()  # a bug: whoever executes it has logged it
+            task.exception()  # a bug, which its execution has logged
         return self._tasks.pop(task)
 
     def _ended(self, task: asyncio.Task[SegmentEnd]) -> None:

@@ -9,7 +9,7 @@ from artificer.dispatch.course import Course, WorkerReport, ended
 from artificer.dispatch.segments import Segments
 from artificer.errors import ConfigError
 from artificer.ports import AwaitsRuns, Parked, RunOver, SegmentEnd
-from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentSaid
+from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentAnswer
 from artificer.storage.remote.storage import RemoteStorage
 from artificer.world import World
 
@@ -54,20 +54,20 @@ class HttpWorker:
         """Return why it can lease nothing now, in a word; nothing where it can."""
         return self._server.problem
 
-    async def _execute(self, run: str, cause: str) -> SegmentSaid:
-        return said_of(await self._course.follow(self._segments.attempt, run, cause))
+    async def _execute(self, run: str, cause: str) -> SegmentAnswer:
+        return answer_of(await self._course.follow(self._segments.attempt, run, cause))
 
 
 async def _woken_there(run: str) -> None:
     """Leave the caller of a run to the studio, which learns how the run stands."""
 
 
-def said_of(end: SegmentEnd) -> SegmentSaid:
-    """Return the end of a segment as the studio is told."""
+def answer_of(end: SegmentEnd) -> SegmentAnswer:
+    """Return the end of a segment as the studio gets it."""
     match end:
         case RunOver():
-            return SegmentSaid("done")
+            return SegmentAnswer("done")
         case AwaitsRuns():
-            return SegmentSaid("children", runs=end.runs[:MAX_RUNS])
+            return SegmentAnswer("children", runs=end.runs[:MAX_RUNS])
         case Parked():
-            return SegmentSaid("parked", seconds=end.seconds)
+            return SegmentAnswer("parked", seconds=end.seconds)

@@ -189,7 +189,7 @@ class Sweeper:
     async def wake_caller(self, run: str) -> None:
         """Wake the run that called a run's agent, which may go on now, wherever it waits.
 
-        What fails is made up for: whoever has the caller looks at it again by itself.
+        A failure delays it only: the process that has the caller looks at it again.
         """
         try:
             known = await self._about(run)
@@ -239,7 +239,7 @@ class Sweeper:
     async def _submit_all(self, runs: Sequence[str]) -> None:
         """Submit runs in their order. What they say is read at once, so that none waits for all.
 
-        A dispatcher that is a server is told about them at once too.
+        A dispatcher that is a server learns of them at once too.
         """
         found = await asyncio.gather(*map(self._about, runs), return_exceptions=True)
         known = []

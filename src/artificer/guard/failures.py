@@ -60,8 +60,8 @@ def without_json(tool: str, error: Exception) -> InvalidCallError:
 def _read(content: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return the message and the problems of a recorded refusal."""
     try:
-        said: Any = json.loads(content)
-        problems = tuple((p["pointer"], p["message"]) for p in said.get("problems", ()))
-        return str(said["detail"]), problems
+        refusal: Any = json.loads(content)
+        problems = tuple((p["pointer"], p["message"]) for p in refusal.get("problems", ()))
+        return str(refusal["detail"]), problems
     except (ValueError, TypeError, KeyError, AttributeError):
         return content or "The call was cancelled.", ()

@@ -71,7 +71,7 @@ class HealthServer:
                     writer.write(_written(*await self._answer(head.decode("latin-1"))))
                     await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
-            pass  # whoever asked so gets no answer
+            pass  # such a request gets no answer
         finally:
             self._open -= 1
             writer.close()
@@ -82,7 +82,11 @@ class HealthServer:
         if len(words) != 3 or words[0] != "GET":
             return HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", "Only GET.\n"
         if _is_loopback(self._host) and not _is_own(_host_of(headers)):
-            return HTTPStatus.MISDIRECTED_REQUEST, "text/plain", "This has another name.\n"
+            return (
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "text/plain",
+                "This is not the name of this machine.\n",
+            )
         answer = _PATHS.get(words[1].partition("?")[0])
         if answer is None:
             return HTTPStatus.NOT_FOUND, "text/plain", "/healthz, /readyz, /metrics\n"

@@ -29,7 +29,7 @@ def fault_of(detail: Any, sections: Sections, types: Mapping[str, CustomType]) -
         choices = expected.split("'")[1::2]
         if path[0] == "args" and path[-1] == "type":
             choices = [*ARGUMENT_TYPES, *types]
-            expected += ", and no type of a toolclad.toml beside the manifest or above"
+            expected += ", and no type of a toolclad.toml next to the manifest or above"
         near = get_close_matches(found, choices, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return Fault(path, f"{found!r} is not one of {expected}{hint}")

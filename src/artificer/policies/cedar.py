@@ -71,7 +71,7 @@ def faults(text: str) -> Iterator[PolicyFault]:
 def _misannotated(policy: dict[str, Any]) -> Iterator[str]:
     annotations = policy.get("annotations", {})
     if "ask" in annotations and policy["effect"] != "permit":
-        yield "@ask belongs to a permit: what is forbidden is nobody's to allow"
+        yield "@ask belongs to a permit: nobody can approve what is forbidden"
     yield from name_faults(policy)
 
 

@@ -1,4 +1,4 @@
-"""The seam to the leases of owners: which processes, on any machine, may drive runs of a world."""
+"""The seam to the leases of owners: which processes, of all machines, may execute runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 LEASE_SECONDS = 30.0
-"""How long an owner that is not heard of is taken for alive, unless a setting says otherwise."""
+"""How long an owner counts as alive without renewing its lease, unless a setting differs."""
 
 
 class OwnerHost(Struct, frozen=True):
@@ -75,7 +75,7 @@ class HasOwnerLeases(Protocol):
 
     @property
     def owner_leases(self) -> OwnerLeases:
-        """The leases of its owners. Whoever takes it closes it."""
+        """The leases of its owners. The caller closes it."""
 
 
 @runtime_checkable

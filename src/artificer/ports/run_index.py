@@ -11,7 +11,7 @@ from artificer.ports.search_index import Reached
 from artificer.values.words import Term, matches
 
 BEGINNING = 2
-"""Records of a beginning: the prompt, and what is to be done first. Whoever resumes adds one."""
+"""Records of a beginning: the prompt, and what is to be done first. Resuming adds one."""
 
 
 class IndexedRun(Struct, frozen=True, gc=False):

@@ -49,7 +49,7 @@ class SearchIndex(Protocol):
     """A cache of the journal: which records hold which words. It may be lost at any time.
 
     Whatever uses it may be in any thread. What it finds is read from the journal before it is
-    shown, so nothing that stands in an index is believed. Every method raises OperatorError
+    shown, so an index alone is never believed. Every method raises OperatorError
     when the index cannot be used.
     """
 

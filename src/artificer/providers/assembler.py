@@ -44,7 +44,7 @@ class ReplyStream(ABC):
     @property
     @abstractmethod
     def complete(self) -> bool:
-        """Whether the provider has said why the reply ended."""
+        """Whether the provider has given the reason for which the reply ended."""
 
     def feed(self, event: object) -> list[Delta]:
         """Process one event and return the pieces of text and arguments it added."""

@@ -78,7 +78,7 @@ def language(tag: str) -> Language:
 
 
 def language_of(text: str) -> Language:
-    """Return the language of a text; English where it cannot be told."""
+    """Return the language of a text; English where it is not clear."""
     return language(_tag(text[:_READ]))
 
 

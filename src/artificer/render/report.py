@@ -46,7 +46,7 @@ class ArtifactName:
     """An artifact's name in its caption, in sentences and in links.
 
     ``source`` says where its numbers come from. ``shown`` is the text of a cited value, and
-    ``called`` what stands in a sentence for an artifact with neither number nor title.
+    ``called`` the word in a sentence for an artifact with neither number nor title.
     """
 
     key: Key
@@ -83,7 +83,7 @@ class Report:
     ``artifacts`` holds the payload of each artifact by kind and id. A cited artifact that is not
     in it is marked as missing at its citation. ``attached`` are the images, sounds and files of the
     run's conversation. ``sources`` are the sentences about where numbers come from, ``made`` the
-    page beside it on how it was made. ``bound`` says that some numbers come from results, so that
+    page next to it on how it was made. ``bound`` says that some numbers come from results, so that
     the page says which words do not. ``forming`` says that its run is not over.
     """
 

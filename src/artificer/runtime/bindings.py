@@ -70,7 +70,7 @@ class Unfaithful(NamedTuple):
     label: str
     why: str
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Return a sentence without its end."""
         return f"the payload of {self.artifact} (data: {self.label}) {self.why}"
 

@@ -124,11 +124,11 @@ def _facts(lines: Sequence[Line]) -> Iterator[tuple[int, dict[str, Any]]]:
         if isinstance(line.event, ev.RunForked):
             forked = line.event
             if forked.steer or forked.attachments:
-                said = {
+                message = {
                     "steer": forked.steer,
                     "attachments": [b.digest for b in forked.attachments],
                 }
-                yield line.seq, {"type": "RunForked", **said}
+                yield line.seq, {"type": "RunForked", **message}
             continue
         facts = {n: value for n, value in line.event.to_json().items() if n not in _INCIDENTAL}
         if isinstance(line.event, ev.PromptReceived):

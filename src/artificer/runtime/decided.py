@@ -13,7 +13,7 @@ from artificer.values.base import JsonObject, Value
 
 PEOPLE = ("by", "reason")
 
-_SAID: Mapping[str, tuple[str, tuple[str, ...]]] = {
+_NAMED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ToolReturned": ("returned", ("status", "duration_ms", "data", "whole")),
     "CallProbed": ("probed", ("found", "reason")),
     "DoubtResolved": ("resolved", ("call_id", "happened", *PEOPLE)),
@@ -107,7 +107,7 @@ _MADE: Mapping[str, Callable[[Any], list[JsonObject]]] = {
     "AdvanceBuild": _job,
 }
 
-NAMES = frozenset([*_SAID, *_MADE])
+NAMES = frozenset([*_NAMED, *_MADE])
 """The events and intents that are a decision or an effect."""
 
 CALLS = frozenset(
@@ -119,18 +119,18 @@ CALLS = frozenset(
 """Those that are about a call: the intents that name it, and the events that only number it."""
 
 
-def decided_by(said: Event | Intent) -> list[JsonObject]:
+def decided_by(recorded: Event | Intent) -> list[JsonObject]:
     """Return the decisions and effects that an event or intent records; most record none."""
-    made = _MADE.get(said.type)
+    made = _MADE.get(recorded.type)
     if made is not None:
-        return made(said)
-    if said.type not in _SAID:
+        return made(recorded)
+    if recorded.type not in _NAMED:
         return []
-    what, members = _SAID[said.type]
-    return [{"what": what, **_members(said, members)}]
+    what, members = _NAMED[recorded.type]
+    return [{"what": what, **_members(recorded, members)}]
 
 
-def _members(said: Value, names: tuple[str, ...]) -> JsonObject:
+def _members(recorded: Value, names: tuple[str, ...]) -> JsonObject:
     """Return those of the members that it has and that say something."""
-    members = said.to_json()
+    members = recorded.to_json()
     return {name: members[name] for name in names if members.get(name) not in (None, "")}

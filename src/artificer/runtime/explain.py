@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from artificer.builds.summary import wished
+from artificer.builds.summary import job_in_words
 from artificer.core import events as ev
 from artificer.core.intents import (
     AdvanceBuild,
@@ -137,8 +137,8 @@ def _pending(intent: Intent) -> str:
             return f"the call {tool} {arguments} ({effect})"
         case AskApproval(tool=tool, arguments=arguments, reason=reason):
             return f"a person's answer: {tool} {arguments}" + (f" ({reason})" if reason else "")
-        case AdvanceBuild(wish=wish):
-            return wished(wish)
+        case AdvanceBuild(wish=job):
+            return job_in_words(job)
         case _:
             return intent.type
 

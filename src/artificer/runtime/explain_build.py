@@ -14,8 +14,8 @@ def why_building(build: BuildState, *, held: bool) -> str:
     if held:
         return "Somebody paused it."
     if build.stalled:
-        said = [line for text in _last_words(build) for line in text.splitlines()]
-        return " | ".join([f"Only a person can get it on: {build.stalled}.", *said])
+        lines = [line for text in _last_words(build) for line in text.splitlines()]
+        return " | ".join([f"It needs a person to continue: {build.stalled}.", *lines])
     if question_of(build) is not None:
         return "Its plan waits for a decision."
     if consents := consents_of(build):

@@ -56,9 +56,9 @@ def who_goes_on(state: RunState, retry_at: int | None, *, queued: bool) -> str:
     elif retry_at is not None:
         who = f"A worker asks the model again after {utc_text(retry_at)} UTC."
     elif state.only_waits:
-        who = "A worker goes on with it then."
+        who = "A worker continues it then."
     else:
-        who = "A worker executes it; if that one is gone, another one goes on with it."
+        who = "A worker executes it; if that worker is gone, another one continues it."
     return f"{who} If none is running, start one."
 
 

@@ -23,18 +23,18 @@ _REASONS: dict[FinishReason, str] = {
     "context_limit": "What cannot be left out of the conversation is too long for the model.",
     "cost_limit": "The next reply could have exceeded the cost limit.",
     "empty_reply": "The model gave no answer, in all repair rounds.",
-    "interrupted": "Somebody wanted it to end when what was under way had ended.",
-    "model_failed": "The model's server failed in a way that asking again does not mend.",
+    "interrupted": "It was interrupted, and ended after the calls and replies in progress.",
+    "model_failed": "The model's server failed in a way that another attempt cannot fix.",
     "output_limit": "The model's last reply was cut off at its output limit.",
     "refused": "The model declined to answer.",
     "rejected": "Its plan was rejected.",
     "repair_limit": "The last answer still has faults after all repair rounds.",
     "stuck": "The model made the same calls, with the same results, again and again.",
     "token_limit": "The next reply could have exceeded the token limit.",
-    "tool_output_limit": "Its tools have brought as much text as they may.",
-    "tool_time_limit": "Its tools have taken as much time as they may.",
+    "tool_output_limit": "Its tools have returned as much text as its limits allow.",
+    "tool_time_limit": "Its tools have taken as much time as its limits allow.",
     "turn_limit": "It has used all its turns.",
-    "wall_limit": "Its time was over.",
+    "wall_limit": "It reached its time limit.",
 }
 
 
@@ -48,7 +48,9 @@ def why_of(state: RunState, lines: Sequence[Line]) -> str:
     return _open(state, events, lines)
 
 
-_OPEN = "A process drives it, or it was interrupted: resuming takes it up, or names the process."
+_OPEN = (
+    "A process executes it, or it was interrupted: resuming it continues it, or names the process."
+)
 _FALLEN = (
     "{} processes died executing it and recorded nothing: what it does may be the cause. Workers "
     "leave it alone until somebody sends it a message or resumes it."
@@ -91,23 +93,23 @@ def _waiting(state: RunState) -> str:
 
 
 def _ended(state: RunState, reason: FinishReason, events: Sequence[ev.Event]) -> str:
-    said = ""
+    detail = ""
     if reason == "context_limit":
-        said = what_stays(state)
+        detail = what_stays(state)
     elif reason == "stuck":
-        said = f"The last turn called {repeated_calls(state.history)}."
+        detail = f"The last turn called {repeated_calls(state.history)}."
     for event in events:
         match event:
             case ev.BuildAdvanced(fact=Decided(reason=words)) if reason == "rejected":
-                said = words
+                detail = words
             case ev.CancelRequested(reason=words) if reason == "cancelled":
-                said = words
+                detail = words
             case ev.InterruptRequested(reason=words) if reason == "interrupted":
-                said = words
+                detail = words
             case ev.ModelFailed(code=code, message=message) if reason == code:
-                said = message
+                detail = message
             case ev.ModelFailed(code=code, message=message) if reason == "model_failed":
-                said = f"{code}: {message}"
+                detail = f"{code}: {message}"
             case _:
                 pass
-    return f"{_REASONS[reason]} {said}".rstrip()
+    return f"{_REASONS[reason]} {detail}".rstrip()

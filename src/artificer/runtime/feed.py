@@ -95,7 +95,7 @@ def _joined(last: Line | LivePiece, piece: LivePiece) -> LivePiece | None:
 
 
 class Feed(Observer):
-    """Hands what happens in the runs of one world to whoever subscribed to them."""
+    """Hands what happens in the runs of one world to the subscribers."""
 
     def __init__(self) -> None:
         self._readers: dict[str, list[Subscription]] = {}

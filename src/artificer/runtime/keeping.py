@@ -39,7 +39,7 @@ class Inside(Protocol):
 
 @runtime_checkable
 class Prunable(Protocol):
-    """A journal that can remove what records said, and blobs, without breaking its chains."""
+    """A journal that can remove the contents of records, and blobs, without breaking its chains."""
 
     @property
     def small(self) -> Inside:
@@ -185,7 +185,7 @@ async def check_world(
     try:
         check.orphans = sorted(old - await reachable(journal, blobs, versions, progress))
     except ArtificerError as error:
-        check.verification.problems.append(f"Orphans cannot be told: {error.message}")
+        check.verification.problems.append(f"Orphans cannot be found: {error.message}")
     if files is None:
         return check
     leftovers = await asyncio.to_thread(files.leftovers)

@@ -90,7 +90,7 @@ def compare_head(name: str, kept: Head, hashes: list[str] | None) -> Compared:
     None is a run that is not there.
     """
     if hashes is None:
-        return Compared(name, kept.seq, 0, "missing", f"{_whose(name)} is not there any more.")
+        return Compared(name, kept.seq, 0, "missing", f"{_whose(name)} is gone.")
     now, seq = len(hashes), kept.seq
     if seq < 0:
         seq = hashes.index(kept.hash) + 1 if kept.hash in hashes else now + 1

@@ -34,7 +34,7 @@ async def exists(journal: Journal, run: str) -> bool:
     """Whether a run has a record, be it a pruned one."""
     try:
         return bool(await journal.read(run, limit=1))
-    except NotFoundError:  # what its records said was removed
+    except NotFoundError:  # the contents of its records were removed
         return True
 
 

@@ -26,7 +26,7 @@ class SignalNotifier:
         self._watching: asyncio.Task[None] | None = None
 
     def watch(self, run: str, arrived: Callable[[], None]) -> None:
-        """Call ``arrived`` when signals to a run arrive, which is driven here from now on."""
+        """Call ``arrived`` when signals to a run of this process arrive, from now on."""
         self._arrived[run] = arrived
         self._notified_for.pop(run, None)
         if self._watching is None:

@@ -121,20 +121,20 @@ class Performer(Struct, frozen=True):
         receipt = await self._execute(run, intent, monitor, epoch)
         if receipt.idle is not None and waits:
             return Outcome(_waiting(run, self.clock.now(), intent, receipt.idle, started))
-        said = self.clean(receipt.content)
+        text = self.clean(receipt.content)
         attachments: tuple[AttachedBlock, ...] = ()
         if receipt.attachments:
             attachments, note = await asyncio.to_thread(
                 _keep, receipt.attachments, self.blobs, self.clean
             )
-            said += note
+            text += note
         data = NO_DATA
         if label and receipt.status == "ok":
             data = await asyncio.to_thread(data_of, receipt, label, self.clean)
-        content, all_said = shown(said, data, result_chars)
+        content, whole_text = shown(text, data, result_chars)
         whole = None
-        if all_said is not None:
-            whole = await asyncio.to_thread(self.blobs.put, all_said)
+        if whole_text is not None:
+            whole = await asyncio.to_thread(self.blobs.put, whole_text)
         duration = ms_since(started)
         tell(
             "tool",
@@ -143,8 +143,8 @@ class Performer(Struct, frozen=True):
             duration,
             tool=intent.tool,
             outcome=receipt.status,
-            chars=len(said),
-            result=said.encode(),
+            chars=len(text),
+            result=text.encode(),
         )
         event = ev.ToolReturned(
             at=self.clock.now(),
@@ -216,8 +216,8 @@ class Performer(Struct, frozen=True):
         try:
             async with asyncio.timeout(call.definition.timeout_ms / 1000 + self.grace_s):
                 probed = (await executor.probe(call)).verified()
-            said = {"content": self.clean(probed.content), "reason": self.clean(probed.reason)}
-            return probed.replace(**said)
+            text = {"content": self.clean(probed.content), "reason": self.clean(probed.reason)}
+            return probed.replace(**text)
         except TimeoutError:
             return Probed(found="unknown", reason="The probe did not end in time.")
         except Exception as error:  # noqa: BLE001 - a broken probe leaves the call in doubt

@@ -34,9 +34,9 @@ class ReceiptData(NamedTuple):
         """Return the first rows, within a number of characters, or nothing."""
         return "" if self.data is None else first_rows(self.value, limit)
 
-    def is_more_than(self, said: str) -> bool:
+    def is_more_than(self, text: str) -> bool:
         """Whether an executor has shortened what it says, and the data have all of it."""
-        return self.data is not None and len(self.data) > len(said) and is_shortened(said)
+        return self.data is not None and len(self.data) > len(text) and is_shortened(text)
 
 
 class Shown(NamedTuple):
@@ -46,18 +46,18 @@ class Shown(NamedTuple):
     whole: bytes | None = None
 
 
-def shown(said: str, found: ReceiptData, limit: int) -> Shown:
+def shown(text: str, found: ReceiptData, limit: int) -> Shown:
     """Return the part of a result that a model reads, of ``limit`` characters.
 
     Of a longer one these are the first rows of its data, if there are some, else its beginning
     and its end.
     """
-    is_long = len(said) > limit
-    rows = found.opening(limit) if is_long or found.is_more_than(said) else ""
+    is_long = len(text) > limit
+    rows = found.opening(limit) if is_long or found.is_more_than(text) else ""
     if not is_long and not rows:
-        return Shown(said + found.line)
-    whole = said.encode()
-    content, named = head_and_tail(said, limit), digest_of(whole)
+        return Shown(text + found.line)
+    whole = text.encode()
+    content, named = head_and_tail(text, limit), digest_of(whole)
     if rows and found.data is not None:
         size, named = len(found.data), named if is_long else digest_of(found.data)
         content = f"The result is long: {size:,} bytes of data. Its first rows:\n{rows}"

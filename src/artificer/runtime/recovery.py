@@ -33,7 +33,7 @@ def recover(
     where the call may be under way still. Otherwise it is ambiguous, and both the model and the
     human learn so.
 
-    ``probed`` is what the world said, and ``doubts`` why a call may be under way, by the number of
+    ``probed`` is a probe's result, and ``doubts`` why a call may be under way, by the number of
     the intent. A call that may be repeated is not, if its probe does not say that it is absent.
     """
     events: list[CallProbed | ToolReturned] = []

@@ -149,7 +149,7 @@ class _Machine:
         if self._unchecked() and not isinstance(line.event, ReplyChecked):
             self._facts.clear()
         for found in unfaithful(self.state, line.event, self._blobs):
-            raise _Diverged(line.seq, found.said(), "what the data gives", "another payload")
+            raise _Diverged(line.seq, found.sentence(), "what the data gives", "another payload")
         self._compare_fact(line.event)
         if type(line.event) is DoubtResolved and not line.event.letter:
             self._compare_evidence(line.seq, line.event)
@@ -199,7 +199,7 @@ class _Machine:
         self.report.requests += 1
 
     def _compare_evidence(self, seq: int, event: DoubtResolved) -> None:
-        """Compare what no person said with the late result of that very call."""
+        """Compare a resolution without a person with the late result of that very call."""
         late, resolved = self._before, None
         if isinstance(late, ReceiptIgnored) and (late.intent or 0) in self._calls:
             resolved = resolved_by(self.state, self._calls[late.intent or 0], late)

@@ -205,7 +205,9 @@ class RunLister:
         if reached.position and await journal.world_at(reached.position) != reached.world:
             await asyncio.to_thread(index.clear)
             if (await asyncio.to_thread(index.reached)).position:
-                raise OperatorError("It is of another history, and only read.")
+                raise OperatorError(
+                    "It belongs to another history, and this process may not clear it."
+                )
             return 0
         return reached.position
 

@@ -84,4 +84,4 @@ def _faults(
             continue
         call = calls.get(getattr(line.event, "intent", 0), "")
         if not follows(line.event, read_signal(posted[number]), call):
-            yield f"Run {run}, record {line.seq} says something else than its signal {number}."
+            yield f"Run {run}, record {line.seq} differs from its signal {number}."

@@ -29,7 +29,7 @@ PAGE = 200
 """Records that are read from the journal at once."""
 
 POLL = 0.25
-"""Seconds between two looks at the journal of a run that another process drives."""
+"""Seconds between two looks at the journal of a run that another process executes."""
 
 
 class Stores(Protocol):
@@ -147,7 +147,7 @@ R = TypeVar("R", bound=StreamedRun)
 
 
 class RunStream(Struct, Generic[R], eq=False, dict=True):
-    """The events of a run that is driven here, as they happen.
+    """The events of a run of this process, as they happen.
 
     >>> async with agent.stream("Why is the sky blue?") as stream:
     ...     async for event in stream:
@@ -227,9 +227,9 @@ async def watch(
     text_of: Callable[[RunState], str],
     project: Path | None = None,
 ) -> AsyncIterator[RunEvent]:
-    """Yield the events of a run, whoever drives it, until it is finished or idle.
+    """Yield the events of a run, also of another process, until it is over or idle.
 
-    ``runs_here`` tells whether a run is driven by this process. What another process streams comes
+    ``runs_here`` says whether this process executes a run. What another process streams comes
     through a socket in the folder of the ``project``.
 
     Raises:

@@ -2,7 +2,7 @@
 
 Records are read in the order of the world's chain, page by page, up to where the chain ends when
 the reading begins. The last entry names that end, as ``verify`` does, and the digest of all lines
-before it: whoever keeps it can tell later whether the trail and the world are still the same.
+before it: kept elsewhere, it proves later that the trail and the world are still the same.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from artificer.builds.summary import happened, wished
+from artificer.builds.summary import happened, job_in_words
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Generate
 from artificer.core.record import EventLine, IntentLine
@@ -144,7 +144,7 @@ class Translator:
                     digest=asked.call,
                 )
             case AdvanceBuild(wish=job):
-                yield BuildProgressed(run=run, seq=seq, what=job.type, text=wished(job))
+                yield BuildProgressed(run=run, seq=seq, what=job.type, text=job_in_words(job))
             case _:
                 pass
 

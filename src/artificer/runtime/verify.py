@@ -166,7 +166,7 @@ def _check_bindings(run: str, lines: list[Line], blobs: BlobStore, result: Verif
     """Note each artifact that does not follow from the data it is bound to."""
     try:
         for seq, found in unfaithful_lines(lines, blobs):
-            result.problems.append(f"Run {run}, record {seq}: {found.said()}.")
+            result.problems.append(f"Run {run}, record {seq}: {found.sentence()}.")
             result.bindings.append({"run": run, "record": seq, **found._asdict()})
     except UNREDUCED:
         result.problems.append(

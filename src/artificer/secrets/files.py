@@ -108,7 +108,7 @@ class _Files:
     def open(self, setting: str) -> FolderOfSecrets:
         """Return the folder of ``files:FOLDER``; without one, that of a service of systemd."""
         folder = setting.partition(":")[2] or os.environ.get(CREDENTIALS, "")
-        if not folder:  # whoever approves a run from a terminal needs no secret
+        if not folder:  # approving a run from a terminal needs no secret
             return FolderOfSecrets(None)
         if not Path(folder).is_absolute():
             raise ConfigError(

@@ -1,6 +1,6 @@
 """Finding secrets: every place that needs a value asks here, and records the reference alone.
 
-Whoever takes secrets out of texts learns a value before it is handed out (invariant 9).
+The redactor learns a value before it is handed out (invariant 9).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Setting: ``vault:https://HOST:8200/MOUNT/PATH``. The token is ``VAULT_TOKEN`` or ``BAO_TOKEN``, or
 in the file that ``VAULT_TOKEN_FILE`` names or the command line of either has left, which is
-``~/.vault-token``. It is read for each request: whoever renews it need not start anything again.
+``~/.vault-token``. It is read for each request, so a renewed token needs no restart.
 Or it is that of a login with AppRole (`vault_login`).
 """
 

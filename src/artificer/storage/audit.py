@@ -130,7 +130,7 @@ class _Audit:
             )
         for run, upto in self._erased.items():
             if self._tombstones.get(run) != upto:
-                yield f"What record {upto} of run {run} said is gone, and no tombstone says so."
+                yield f"Record {upto} of run {run} has lost its contents, and no tombstone says so."
         yield from _run_faults(runs, self._ends)
         if caches is not None:
             yield from self._recomputed.compare(caches, self._erased)
@@ -171,7 +171,7 @@ def _record_faults(record: StoredRecord, before: Head) -> Iterator[str]:
     if record.seq != before.seq + 1:
         yield f"follows record {before.seq}: there is a gap"
     if record.body == b"":
-        return  # its hash stands in the chains; a tombstone has to account for it
+        return  # its hash is in the chains; a tombstone has to account for it
     if record.hash != digest_of(record.body):
         yield "has a body that does not match its hash"
     elif (named := place_named(record.body)) != (record.run, record.seq, before.hash):

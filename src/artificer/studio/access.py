@@ -53,7 +53,7 @@ class Actor:
         if self.allows(scope):
             return
         make = f"artificer studio token new NAME --scope {scope}"
-        ask = "Ask whoever runs this studio: identity_rights in artificer.toml gives rights."
+        ask = "Ask the person who runs this studio: identity_rights in artificer.toml gives rights."
         hint = make if self.is_token else ask
         raise ForbiddenError(f"This needs the right {scope!r}.", hint=hint)
 
@@ -116,7 +116,7 @@ class Access:
         found = self.tokens.find(text.strip()) if self.tokens and is_bearer else None
         if found is None:
             raise AccessError(
-                "This token is not valid, or no longer.",
+                "This token is not valid, or is no longer valid.",
                 hint="Make one: artificer studio token new",
             )
         name, sender = f"{found.name} (token {found.id})", f"token {found.id}"

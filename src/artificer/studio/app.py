@@ -102,7 +102,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _bug(request: Request, _: Exception) -> Response:
-    """Answer a bug without its text, which may hold what a model or a tool said."""
+    """Answer a bug without its text, which may hold text of a model or a tool."""
     answer = answer_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG), request)
     answer.headers.update(HEADERS)  # nothing is around the answer of a bug
     return answer
@@ -114,8 +114,8 @@ async def _tokens(_: Request) -> Response:
 
 
 async def _gone(request: Request, _: Exception) -> Response:
-    """Answer a form that was cut off, or was longer than it said."""
-    error = OperatorError("The form did not arrive as a whole.")
+    """Answer a form that was cut off, or is longer than its header says."""
+    error = OperatorError("The form did not arrive completely.")
     return answer_of(error, request, HTTPStatus.BAD_REQUEST)
 
 

@@ -115,7 +115,9 @@ def _facts(before: RunArtifact, after: RunArtifact) -> Iterator[FactChange]:
     for name in dict.fromkeys((*one, *other)):
         if name not in _CONTENTS:
             yield FactChange(
-                name.replace("_", " ").capitalize(), _said(one.get(name)), _said(other.get(name))
+                name.replace("_", " ").capitalize(),
+                _written(one.get(name)),
+                _written(other.get(name)),
             )
     yield FactChange("Source", before.source, after.source)
 
@@ -128,7 +130,7 @@ def _words(tool: str) -> str:
     return tool.removeprefix("create_").replace("_", " ")
 
 
-def _said(value: Any) -> str:
+def _written(value: Any) -> str:
     if value is None or value == "" or value == []:
         return ""
     if isinstance(value, bool):

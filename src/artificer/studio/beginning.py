@@ -20,7 +20,7 @@ from artificer.values.text import clip
 from artificer.world import require_model, tools_of
 
 MAX_NAMED = 200
-"""Characters of a name that nothing has, which are said."""
+"""Characters of an unknown name that an error shows."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The choices of whoever begins a run: models that answer, agents, tools, and their limits."""
+"""The choices of a person who begins a run: models that answer, agents, tools, and their limits."""
 
 from __future__ import annotations
 

@@ -148,5 +148,5 @@ async def posted(request: Request, *, files: int = 0) -> Form:
     """Read a form. Raises HTTPException for one that was not made for this person."""
     form = Form(await request.form(max_files=files, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD))
     if not actor_of(request).made(form.text("form_key")):
-        raise HTTPException(403, "This form is not yours. Load the page again.")
+        raise HTTPException(403, "This form was made for another person. Load the page again.")
     return form

@@ -53,7 +53,7 @@ class Decisions:
 
 
 async def decisions_of(world: World, history: History) -> Decisions:
-    """Collect what a run waits for. A difference that cannot be read is said to be so."""
+    """Collect what a run waits for. A difference that cannot be read is marked."""
     run, build = history.run, history.run.state.build
     if build is None:
         return Decisions(run, run.questions[:MAX_SHOWN], doubts=run.doubts[:MAX_SHOWN])

@@ -31,7 +31,7 @@ class Executions:
     def __init__(
         self, world: World, agents: Agents, wake: Callable[[str], bool] = lambda _: False
     ) -> None:
-        """``wake`` has a run driven by a worker, and says whether one does that."""
+        """``wake`` has a worker execute a run, and says whether one does that."""
         self._world = world
         self._wake = wake
         self._agents = agents
@@ -73,7 +73,7 @@ class Executions:
         self.start(top, lambda: self._world.resume(top, agent, take_over=take_over))
 
     async def resume_here(self, run: str, *, take_over: bool = False) -> None:
-        """Continue a run for a person, who is told where another process executes it.
+        """Continue a run for a person, who learns of another process that executes it.
 
         Raises NotFoundError, TamperedError.
         """

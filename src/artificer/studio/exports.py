@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Exports:
-    """Makes files one after another, whoever wants them."""
+    """Makes files one after another, for all users."""
 
     def __init__(self, limit: int = MAX_EXPORTS, waiting: int = MAX_WAITING) -> None:
         self._room = asyncio.Semaphore(limit)

@@ -11,7 +11,7 @@ LONGEST = 20_000
 """Characters of a text that is put on lines; a longer one is shown as it is."""
 
 DEEPEST = 20
-"""Levels that are told apart by their indentation."""
+"""Levels that their indentation distinguishes."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},:]|[^][{}",:\s]+', re.DOTALL)
 _OPENING, _CLOSING = ("{", "["), ("}", "]")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from artificer.builds.summary import happened, wished
+from artificer.builds.summary import happened, job_in_words
 from artificer.core import events as ev
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Finish, Generate
 from artificer.core.record import EventLine, Line
@@ -98,8 +98,8 @@ def moment(lines: Sequence[Line], seq: int) -> Moment:
 
 
 def _shown(line: Line) -> str:
-    said = line.event if isinstance(line, EventLine) else line.intent
-    return clip(json.dumps(_short(said.to_json()), ensure_ascii=False, indent=2), MAX_BODY)
+    shown = line.event if isinstance(line, EventLine) else line.intent
+    return clip(json.dumps(_short(shown.to_json()), ensure_ascii=False, indent=2), MAX_BODY)
 
 
 def _short(value: Any) -> Any:
@@ -164,8 +164,8 @@ def _of_event(event: ev.Event, tools: dict[int, str]) -> str:
         case ev.PromptReceived(spec=spec):
             words = spec.prompt
         case ev.ModelResponded(blocks=blocks):
-            said = [getattr(b, "text", "") or getattr(b, "name", "") for b in blocks]
-            words = " · ".join(filter(None, said))
+            shown = [getattr(b, "text", "") or getattr(b, "name", "") for b in blocks]
+            words = " · ".join(filter(None, shown))
         case ev.ModelFailed(code=code, message=message):
             words = f"{code}: {message}"
         case ev.CallsJudged(verdicts=verdicts):
@@ -196,7 +196,7 @@ def _of_intent(intent: Any) -> str:
         case CallTool(tool=tool, arguments=arguments) | AskApproval(tool=tool, arguments=arguments):
             return f"{tool} {arguments}"
         case AdvanceBuild(wish=job):
-            return wished(job)
+            return job_in_words(job)
         case Finish(reason=reason):
             return reason
         case _:

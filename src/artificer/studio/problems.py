@@ -39,7 +39,7 @@ STATUSES: Mapping[type[err.ArtificerError], HTTPStatus] = {
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """An error. ``code`` is stable; ``hint`` says what to do, where that can be said."""
+    """An error. ``code`` is stable; ``hint`` says what to do, where that is known."""
 
     code: str
     message: str

@@ -47,7 +47,7 @@ _ENTRANCE = re.compile(r"/|/runs/[^/]+")
 """The pages that an address with the key may begin with."""
 
 OPEN = frozenset({"/healthz", "/readyz"})
-"""The paths that are answered whoever asks: a word that says nothing of any run."""
+"""The paths that are answered to anyone: a word, and nothing about any run."""
 
 METRICS = "/metrics"
 
@@ -117,10 +117,10 @@ class Protection:
         await self._app(scope, _bounded(receive, _limit(request)), _with_headers(send))
 
     def _refusal(self, request: HTTPConnection) -> Response | None:
-        """Answer what is refused whoever sends it."""
+        """Answer a request that is refused to everyone."""
         headers = request.headers
         if headers.get("host", "") not in self._hosts:
-            error = AccessError("The studio has another address.")
+            error = AccessError("This is not an address of the studio.")
             return answer_of(error, request, HTTPStatus.MISDIRECTED_REQUEST)
         length = headers.get("content-length") or "0"
         limit = _limit(request)

@@ -157,7 +157,7 @@ def sentences(found: Traces, narrative: str) -> Iterator[Sentence]:
         found_here = placeholder.find(paragraph)
         if not _words_besides(paragraph, found_here):
             continue
-        reply = next((r for r, said in found.replies if paragraph in said), None)
+        reply = next((r for r, words in found.replies if paragraph in words), None)
         cites = tuple(dict.fromkeys(f"{p.kind}:{p.id}" for p in found_here))
         yield Sentence(clip(paragraph, MAX_TEXT), reply, cites)
 

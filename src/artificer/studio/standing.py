@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from artificer.builds.jobs import AskConsent, AskDecision
-from artificer.builds.summary import wished
+from artificer.builds.summary import job_in_words
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate
 from artificer.core.record import IntentLine, Line
 from artificer.core.state import RunState
@@ -87,6 +87,6 @@ def waits_of(state: RunState, lines: Iterable[Line]) -> Iterator[Wait]:
             case AdvanceBuild(wish=AskConsent(check=work)):
                 yield Wait(f"your decision about a change of {work.step.path}", "#questions")
             case AdvanceBuild(wish=job):
-                yield Wait(wished(job))
+                yield Wait(job_in_words(job))
             case _:
                 pass

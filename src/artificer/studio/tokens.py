@@ -22,7 +22,7 @@ from artificer.files import private_file, private_folder, sync_folder
 from artificer.values.base import Meta, Value, ValueReader
 
 TokenScope = Literal["read", "act", "approve", "work", "admin"]
-"""The rights of a token: look, begin and steer runs, decide about them, drive them, or all."""
+"""The rights of a token: look, begin and steer runs, decide about them, execute them, or all."""
 
 SCOPES: tuple[TokenScope, ...] = get_args(TokenScope)
 
@@ -81,7 +81,7 @@ class ApiTokens:
                 self._read = stamp, _reader.read(self._path.read_bytes()).tokens
             except (InvalidValueError, OSError) as error:
                 raise TamperedError(
-                    f"{self._path} is not what was written: nobody can use a token.",
+                    f"{self._path} was changed outside of the studio: no token works.",
                     hint="Remove the file, and make new tokens.",
                 ) from error
         return self._read[1]

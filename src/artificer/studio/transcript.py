@@ -39,7 +39,7 @@ class CallView:
 
 @dataclass
 class TurnView:
-    """One request to the model, the reply, and its calls; or what a person said before it."""
+    """One request to the model, the reply, and its calls; or the message of a person before it."""
 
     seq: int
     number: int = 0

@@ -22,7 +22,7 @@ MAX_CAUSE = 300
 
 
 class VersionCause(NamedTuple):
-    """Something said to the model that a version answers, by whom, and its record."""
+    """A message to the model that a version answers: its sender, and its record."""
 
     what: str
     text: str
@@ -153,9 +153,9 @@ class _Fold:
             case ev.RunFinished() as finished:
                 self._finished(line.seq, finished)
             case event:
-                self._heard(line.seq, event)
+                self._note_message(line.seq, event)
 
-    def _heard(self, seq: int, event: ev.Event) -> None:
+    def _note_message(self, seq: int, event: ev.Event) -> None:
         """Remember what the model answers next."""
         match event:
             case ev.PromptReceived(spec=spec):

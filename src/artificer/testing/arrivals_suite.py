@@ -27,7 +27,7 @@ class ArrivalsSuite:
         await asyncio.wait_for(waiting, LONG_S / 2)
 
     async def test_a_signal_arrives(self, arrivals: Arrivals, elsewhere: Storage) -> None:
-        """To whoever waits."""
+        """The one who waits learns of it."""
         await arrivals.wait(0)
         waiting = asyncio.create_task(arrivals.wait(LONG_S))
         await elsewhere.signals.post("r", b"{}")
@@ -42,6 +42,6 @@ class ArrivalsSuite:
         await asyncio.wait_for(arrivals.wait(LONG_S), LONG_S / 2)
 
     async def test_without_news_it_lasts_its_time(self, arrivals: Arrivals) -> None:
-        """So that whoever waits looks for itself."""
+        """Then the one who waits looks for itself."""
         await arrivals.wait(0)
         await asyncio.wait_for(arrivals.wait(0.01), LONG_S / 2)

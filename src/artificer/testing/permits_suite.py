@@ -66,7 +66,7 @@ class PermitsSuite:
     async def test_a_renewed_permit_goes_on_and_a_lost_one_counts_again(
         self, permits: Permits
     ) -> None:
-        """Whoever holds it has not ended, whatever the storage has forgotten."""
+        """Its holder has not ended, whatever the storage has forgotten."""
         held, lost = Permit("held", ("lanes.slow",)), Permit("lost", ("lanes.slow",))
         await permits.take("held", [TWO], SHORT_S)
         await permits.renew([held], LONG_S)
@@ -94,7 +94,7 @@ class PermitsSuite:
         await take_at_last(permits, "b", short)
 
     async def test_many_at_once_take_no_more_than_there_are(self, permits: Permits) -> None:
-        """Whoever counts is not overtaken."""
+        """No other one takes a permit while one counts."""
         limits = [SharedLimit("five", 5), SharedLimit("fifty", 50, LONG_S)]
         taken = await asyncio.gather(
             *(permits.take(str(number), limits, LONG_S) for number in range(20))

@@ -44,7 +44,7 @@ class SecretSourceSuite:
                 with suppress(OperatorError):
                     assert source.resolve(path) is None
 
-    def test_its_place_is_said_without_the_value(
+    def test_its_place_is_named_without_the_value(
         self, source: SecretSource, held: Mapping[str, str]
     ) -> None:
         """It names where to look, before and after."""

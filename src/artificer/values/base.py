@@ -256,7 +256,7 @@ _PLAIN = frozenset({str, int, bool})
 
 
 class _Made(NamedTuple):
-    """A default that is made anew for each value."""
+    """A default that is made for each value."""
 
     factory: Callable[[], Any]
 
@@ -285,7 +285,7 @@ class Problem(Value):
     """One thing wrong with what a model or an author wrote.
 
     ``pointer`` is an RFC 6901 JSON Pointer into the checked value ("" is the whole of it),
-    ``limit`` what the rule allows and ``actual`` what was found, where that can be said: a float as
+    ``limit`` what the rule allows and ``actual`` what was found, where that is known: a float as
     its text.
     """
 

@@ -18,15 +18,15 @@ def not_ok(status: CallStatus, detail: str, problems: Sequence[Problem] = ()) ->
     """
     answer: JsonObject = {"ok": False, "status": status, "detail": well_formed(detail)}
     if problems:
-        answer["problems"] = [_said(p) for p in problems]
+        answer["problems"] = [_members(p) for p in problems]
     return canonical(answer).decode()
 
 
 def with_more(answer: str, more: str) -> str:
     """Return an answer of :func:`not_ok` with more text in its detail."""
-    said: JsonObject = json.loads(answer)
-    return canonical({**said, "detail": f"{said['detail']} {well_formed(more)}"}).decode()
+    former: JsonObject = json.loads(answer)
+    return canonical({**former, "detail": f"{former['detail']} {well_formed(more)}"}).decode()
 
 
-def _said(problem: Problem) -> JsonObject:
+def _members(problem: Problem) -> JsonObject:
     return {name: member for name, member in problem.to_json().items() if member is not None}

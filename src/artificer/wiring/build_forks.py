@@ -33,8 +33,8 @@ _WORKTREE = "fork"
 
 def require_possible(spec: RunSpec, changes: ForkChanges) -> None:
     """Raise OperatorError for a fork that would not begin with what it seems to."""
-    said = changes.steer or changes.attachments
-    if spec.build is not None and (said or changes.edits or changes.from_start):
+    message = changes.steer or changes.attachments
+    if spec.build is not None and (message or changes.edits or changes.from_start):
         raise OperatorError(
             "A build has no conversation: a fork cannot change its prompt, edit or steer it.",
             hint="Fork it at an earlier record, or ask for another plan: artificer build revise.",
@@ -103,8 +103,8 @@ async def tools_of_child(world: WorldResources, run: str, spec: RunSpec) -> list
         OperatorError: it is no fork, but a run of a build, which goes on with that.
     """
     config, storage = world.config, world.storage
-    folder, owes = build_folder(config, run), KINDS[spec.kind].owes
-    delivers = spec.tools().get(tool_of(owes)) if owes else None
+    folder, kind = build_folder(config, run), KINDS[spec.kind].delivers
+    delivers = spec.tools().get(tool_of(kind)) if kind else None
     if not _project_file(folder).is_file() or delivers is None:
         raise OperatorError(
             f"This run belongs to the build {spec.parent}.", hint=f"artificer resume {spec.parent}"

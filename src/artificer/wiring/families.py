@@ -135,7 +135,7 @@ async def _end_called(
 
 
 async def _end_child(world: WorldResources, run: str, state: RunState, why: str) -> bool:
-    """End a run and those below it; return whether it is over, and not only told to end."""
+    """End a run and those below it; return whether it is over, not only about to end."""
     try:
         take_over = state.run_spec.submission is None
         ended = await idle_engine(world).cancel(run, why, take_over=take_over)

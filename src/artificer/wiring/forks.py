@@ -55,7 +55,7 @@ async def new_fork(
     storage, changes = world.storage, ForkChanges() if changes is None else changes
     instance("changes", changes, ForkChanges, "ForkChanges(at=…, steer='…')")
     origin = await load(storage.journal, storage.blobs, run)
-    before = first_spec_of(origin).replace(submission=None)  # whoever forks executes the fork
+    before = first_spec_of(origin).replace(submission=None)  # this process executes it
     _require_same(agent, before)
     provider, spec = _fork_spec(world, agent, before, changes.prompt)
     models = dict(zip(spec.full_names, providers_of(provider), strict=True))
@@ -148,7 +148,7 @@ def _with_failed(facts: Sequence[Event], before: RunSpec, spec: RunSpec) -> RunS
     """Return a spec whose first model is the one that answers after these facts.
 
     Each recorded failure that led to another model takes one off the list. So the fork's own first
-    model stands in the list once more for each of them.
+    model is in the list once more for each of them.
     """
     if not before.fallbacks and not spec.fallbacks:
         return spec

@@ -17,9 +17,9 @@ def max_tokens_of(kind: RunKind, model: str, limits: Limits, config: Config) -> 
     What is configured is cut to what the model can write, where that is known.
     """
     known = longest_reply_of(model, config)
-    said = config.limits.max_tokens_of(kind)
-    if said is not None:
-        return said if known is None else min(said, known)
+    configured = config.limits.max_tokens_of(kind)
+    if configured is not None:
+        return configured if known is None else min(configured, known)
     longest = min(KINDS[kind].max_tokens, known or UNKNOWN)
     return max(min(longest, UNKNOWN), min([longest, *_shares(kind, model, limits, config)]))
 

@@ -115,7 +115,7 @@ class WorldResources:
         self.observer = Observers(self.observer, observer)
 
     def reader(self, run: str, after: int = 0) -> EventReader:
-        """Return a reader of a run's events; whoever takes it closes it."""
+        """Return a reader of a run's events; the caller closes it."""
         return EventReader(self.feed, self.storage, run, after)
 
     @cached_property

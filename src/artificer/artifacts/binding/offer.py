@@ -40,8 +40,8 @@ def with_data(tool: ToolDefinition) -> ToolDefinition:
     schema = _payload_schema(tool)
     data = _brief(data_schema(tool.name), whole=True)
     if fill:
-        said = f"A result's rows, instead of {', '.join(replaced)}. {fill.hint}"
-        data["description"] = said.rstrip()
+        description = f"A result's rows, instead of {', '.join(replaced)}. {fill.hint}"
+        data["description"] = description.rstrip()
     changed: JsonObject = {
         **schema,
         "properties": {**_properties(schema), "data": data},

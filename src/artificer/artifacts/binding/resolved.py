@@ -15,6 +15,6 @@ class ResolvedBinding(Struct, frozen=True):
 
 
 class BindingProblems(Struct, frozen=True):
-    """Why a binding cannot be resolved: all that can be said at once."""
+    """Why a binding cannot be resolved: all its faults that can be found at once."""
 
     found: tuple[Problem, ...]

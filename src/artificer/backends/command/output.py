@@ -92,8 +92,8 @@ async def _run_parser(
     if finished.exit_code is None:
         return Parsed(fault="the parser did not end in time")
     if finished.exit_code != 0:
-        said = clip(finished.stderr.text.strip(), 500)
-        return Parsed(fault=f"the parser ended with {finished.exit_code}: {said}")
+        output = clip(finished.stderr.text.strip(), 500)
+        return Parsed(fault=f"the parser ended with {finished.exit_code}: {output}")
     if finished.stdout.truncated:
         return Parsed(fault="the parser's output is too long")
     try:

@@ -106,7 +106,7 @@ def _check(function: Function, parameter: inspect.Parameter, hints: Mapping[str,
         raise unusable(
             function,
             f"takes any number of arguments as {parameter.name!r}",
-            "Name every parameter: a model is told, and held to, what a tool takes.",
+            "Name every parameter: the model reads their names and types, and must keep to them.",
         )
     if parameter.kind is parameter.POSITIONAL_ONLY:
         raise unusable(

@@ -138,7 +138,7 @@ class McpLink:
         except TimeoutError:
             raise
         except MCPError as error:
-            raise LinkError(self._said(error.message)) from error
+            raise LinkError(self._cleaned(error.message)) from error
         except (ValueError, RuntimeError, OSError) as error:
             raise LinkError(f"it broke the protocol ({type(error).__name__})") from error
         finally:
@@ -182,10 +182,10 @@ class McpLink:
         from mcp import Client
 
         try:
-            hear = self._hear
+            receive = self._receive
             async with (
                 self._transport() as transport,
-                Client(transport, cache=None, message_handler=hear) as client,
+                Client(transport, cache=None, message_handler=receive) as client,
             ):
                 self._client = client
                 ready.set_result(None)
@@ -195,7 +195,7 @@ class McpLink:
         except OSError as error:
             _tell(ready, LinkError(f"it cannot be started: {error.strerror or error}"))
         except Exception as error:  # noqa: BLE001 - what a server says may make the SDK raise
-            what = f"it did not start ({_cause(error, self._said)}){self._last_words()}"
+            what = f"it did not start ({_cause(error, self._cleaned)}){self._last_words()}"
             _tell(ready, LinkError(what))
 
     @contextlib.asynccontextmanager
@@ -219,8 +219,8 @@ class McpLink:
                 streamable_http_client(server.url, http_client=http), self._secrets
             )
 
-    async def _hear(self, message: object) -> None:
-        """Note what a server says unasked. A run's tools are those that it began with."""
+    async def _receive(self, message: object) -> None:
+        """Note a message of a server. A run's tools are those that it began with."""
         from mcp.types import ToolListChangedNotification
 
         if isinstance(message, ToolListChangedNotification):
@@ -248,18 +248,18 @@ class McpLink:
         if cancelled is not None:
             raise cancelled
 
-    def _said(self, message: str) -> str:
+    def _cleaned(self, message: str) -> str:
         return clip(self._secrets.redactor.clean(message), 1_000)
 
     def _last_words(self) -> str:
         if self._process is None:
             return ""
         redactor = self._secrets.redactor
-        said = redactor.clean(self._process.errors)
+        errors = redactor.clean(self._process.errors)
         if self._process.errors_cut:
-            said = said[redactor.longest :]  # the end of a secret may stand there
-        last = said if len(said) <= 500 else f"…{said[-500:]}"
-        return f"; it said: {last}" if said else ""
+            errors = errors[redactor.longest :]  # the end of a secret may stand there
+        last = errors if len(errors) <= 500 else f"…{errors[-500:]}"
+        return f"; it said: {last}" if errors else ""
 
 
 @lru_cache(maxsize=1)
@@ -275,8 +275,8 @@ def _cause(error: Exception, clean: Callable[[str], str]) -> str:
     """The first error of a group, by its name and what it says."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    said = clean(str(error)).partition("\n")[0]
-    return f"{type(error).__name__}: {clip(said, 200)}" if said else type(error).__name__
+    errors = clean(str(error)).partition("\n")[0]
+    return f"{type(error).__name__}: {clip(errors, 200)}" if errors else type(error).__name__
 
 
 def _tell(ready: asyncio.Future[None], error: Exception) -> None:

@@ -50,11 +50,11 @@ class Kept:
     def __init__(self, leash: socket.socket) -> None:
         """Raises OSError when the keeper could not start the process."""
         self._leash = leash
-        self._said = b""
+        self._received = b""
         self._ready: asyncio.Future[None] | None = None
         self.returncode: int | None = None
         leash.settimeout(START_SECONDS)
-        while b"\n" not in self._said:
+        while b"\n" not in self._received:
             try:
                 data = leash.recv(256)
             except OSError as error:
@@ -63,7 +63,7 @@ class Kept:
             if not data:
                 self._let_go()
                 raise OSError(errno.EAGAIN, "its keeper could not be started")
-            self._said += data
+            self._received += data
         word, number = self._next()
         if word == "failed":
             self._let_go()
@@ -73,29 +73,29 @@ class Kept:
         self._keeper = _parent_of(number)
 
     def _next(self) -> tuple[str, int]:
-        line, _, self._said = self._said.partition(b"\n")
+        line, _, self._received = self._received.partition(b"\n")
         word, _, number = line.decode().partition(" ")
         return word, int(number)
 
     def poll(self) -> int | None:
         """How it ended: negative for a signal. None as long as it runs."""
-        if self.returncode is None and self._hear():  # its keeper was killed, and it with that
+        if self.returncode is None and self._receive():  # its keeper was killed, and it with that
             self.returncode = -signal.SIGKILL
         return self.returncode
 
-    def _hear(self) -> bool:
-        """Take what the keeper has said; return whether it is gone."""
+    def _receive(self) -> bool:
+        """Take the keeper's messages; return whether it is gone."""
         if self._leash.fileno() < 0:
             return False
         gone = False
         with contextlib.suppress(BlockingIOError):
             try:
                 while data := self._leash.recv(256):
-                    self._said += data
+                    self._received += data
                 gone = True
             except ConnectionResetError:
                 gone = True
-        if b"\n" in self._said:
+        if b"\n" in self._received:
             self.returncode = self._next()[1]
         return gone
 
@@ -170,7 +170,7 @@ class Kept:
             self._leash.shutdown(socket.SHUT_WR)
         try:
             async with asyncio.timeout(KILL_PATIENCE):
-                while not self._hear():
+                while not self._receive():
                     await self._readable()
         except TimeoutError:
             return False

@@ -63,9 +63,9 @@ def find_bubblewrap() -> SandboxFinding:
     except (OSError, subprocess.TimeoutExpired) as error:
         return SandboxFinding(NAME, False, f"cannot be run: {error}")
     if tried.returncode:
-        said = clip(tried.stderr.decode("utf-8", "replace").strip(), 200)
+        output = clip(tried.stderr.decode("utf-8", "replace").strip(), 200)
         hint = "it needs user namespaces: see kernel.unprivileged_userns_clone, or the container"
-        return SandboxFinding(NAME, False, f"does not work here: {said}", hint)
+        return SandboxFinding(NAME, False, f"does not work here: {output}", hint)
     return SandboxFinding(NAME, True, version.stdout.decode("utf-8", "replace").strip())
 
 

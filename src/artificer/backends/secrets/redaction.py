@@ -158,7 +158,7 @@ class Redactor:
         self._forms = sorted(forms.items(), key=lambda item: -len(item[0]))
 
     def _may_hold(self, text: str) -> bool:
-        """Whether a text may hold a secret at all, said in one pass: nearly none does."""
+        """Whether a text may hold a secret at all, found in one pass: nearly none does."""
         try:
             text if text.isascii() else text.encode()
         except UnicodeEncodeError:  # half of a surrogate pair: bytes that are not text

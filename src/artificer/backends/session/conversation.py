@@ -77,19 +77,19 @@ class Conversation:
 
     async def say(self, command: SessionCommand, line: str, deadline: Deadline) -> Receipt:
         """Send one line, and wait until the program has answered it, or the call's time is up."""
-        began, said, before = Began.at(self._now), InteractionResult(), self._prompt
+        began, result, before = Began.at(self._now), InteractionResult(), self._prompt
         async with self.tenure.turn(self.end):
-            await self._interact(command, line, said, deadline)
+            await self._interact(command, line, result, deadline)
             count = self.tenure.count
         envelope = SessionEnvelope(
-            status=said.outcome,
+            status=result.outcome,
             tool=command.definition.name,
             program=self._program.argv,
             timestamp=began.timestamp,
-            is_news=said.started or said.prompt != before,
+            is_news=result.started or result.prompt != before,
             interaction=count,
         )
-        envelope = said.put_into(
+        envelope = result.put_into(
             envelope, self._prompts, self._program.keys.interaction.output_max_bytes
         )
         blob = await self._kept(envelope.output.text)
@@ -122,60 +122,60 @@ class Conversation:
     # --- one interaction ----------------------------------------------------------------------
 
     async def _interact(
-        self, command: SessionCommand, line: str, said: InteractionResult, deadline: Deadline
+        self, command: SessionCommand, line: str, result: InteractionResult, deadline: Deadline
     ) -> None:
         refusal = self.tenure.refusal()
         if refusal is None and self._terminal is None and command.seat is Seat.CHILD:
             refusal = self._wrong_seat()
         if refusal is not None:
-            said.outcome, said.fault = "error", f"Not sent: {refusal}"
+            result.outcome, result.fault = "error", f"Not sent: {refusal}"
             return
         if deadline.is_over:
-            said.outcome, said.fault = "timeout", "Not sent: its time was up before its turn."
+            result.outcome, result.fault = "timeout", "Not sent: its time was up before its turn."
             return
-        if self._terminal is None and not await self._start(said, deadline):
+        if self._terminal is None and not await self._start(result, deadline):
             self.tenure.count += 1
             return
         terminal = self._terminal
         if terminal is None:
             return
-        if not said.started:
-            self._hear_between(terminal, said)
+        if not result.started:
+            self._note_between(terminal, result)
         if command.seat is not self._prompts.seat:
-            said.outcome, said.fault = "error", f"Not sent: {self._wrong_seat()}"
-            self._note_prompt(terminal, said, ready=True)
+            result.outcome, result.fault = "error", f"Not sent: {self._wrong_seat()}"
+            self._note_prompt(terminal, result, ready=True)
             return
         self.tenure.count += 1
-        await self._send(terminal, line, said, deadline.within(command.seconds))
+        await self._send(terminal, line, result, deadline.within(command.seconds))
 
     async def _send(
-        self, terminal: Terminal, line: str, said: InteractionResult, seconds: float
+        self, terminal: Terminal, line: str, result: InteractionResult, seconds: float
     ) -> None:
-        said.line = line
+        result.line = line
         try:
             async with asyncio.timeout(seconds):
                 await terminal.send(line.encode() + b"\n")
                 pause = await self._pause(terminal, asking=True)
         except TimeoutError:
-            pause = await self._interrupt(terminal, seconds, said)
+            pause = await self._interrupt(terminal, seconds, result)
         except OSError:
             pause = Silence.ENDED
         if pause is Silence.ASKING:
-            said.fault = "It has not come back to its prompt: it may want more input."
+            result.fault = "It has not come back to its prompt: it may want more input."
         if pause is Silence.ENDED:
-            await self._bury(terminal, said)
+            await self._bury(terminal, result)
         else:
-            self._note_prompt(terminal, said, ready=pause is Silence.READY)
-            said.output = terminal.take_output()
+            self._note_prompt(terminal, result, ready=pause is Silence.READY)
+            result.output = terminal.take_output()
 
     async def _pause(self, terminal: Terminal, *, asking: bool) -> Silence:
         wait = self._program.keys.interaction.output_wait_ms / 1000
         return await next_pause(terminal, self._prompts, wait, asking=asking)
 
-    async def _start(self, said: InteractionResult, deadline: Deadline) -> bool:
+    async def _start(self, result: InteractionResult, deadline: Deadline) -> bool:
         """Start the program and wait for its prompt; False, with a fault, when that fails."""
         program = self._program
-        said.started = True
+        result.started = True
         self._prompts.restart()
         try:
             terminal = Terminal.start(
@@ -187,8 +187,8 @@ class Conversation:
                 lock=self.lock,
             )
         except OSError as error:
-            said.outcome = "error"
-            said.fault = f"{program.argv[0]} could not be started: {error.strerror or error}"
+            result.outcome = "error"
+            result.fault = f"{program.argv[0]} could not be started: {error.strerror or error}"
             return False
         self._terminal = terminal
         self.tenure.begin()
@@ -197,13 +197,13 @@ class Conversation:
             async with asyncio.timeout(seconds):
                 pause = await self._pause(terminal, asking=False)
         except TimeoutError:
-            said.outcome, said.fault = "timeout", f"Not sent: no prompt within {seconds:g} s."
+            result.outcome, result.fault = "timeout", f"Not sent: no prompt within {seconds:g} s."
             await self.end()
-            said.output = terminal.take_output()
+            result.output = terminal.take_output()
             return False
         if pause is Silence.ENDED:
-            await self._bury(terminal, said)
-            said.outcome, said.fault = "error", f"Not sent: {said.fault}"
+            await self._bury(terminal, result)
+            result.outcome, result.fault = "error", f"Not sent: {result.fault}"
             return False
         terminal.take_output()  # a greeting
         self._guards = [asyncio.create_task(self._watch(terminal))]
@@ -212,45 +212,45 @@ class Conversation:
         return True
 
     async def _interrupt(
-        self, terminal: Terminal, seconds: float, said: InteractionResult
+        self, terminal: Terminal, seconds: float, result: InteractionResult
     ) -> Silence:
         """Ask a program that takes too long to stop what it does; end it if it does not."""
-        said.outcome = "timeout"
-        said.fault = f"Interrupted after {seconds:g} s; the session goes on."
+        result.outcome = "timeout"
+        result.fault = f"Interrupted after {seconds:g} s; the session goes on."
         try:
             async with asyncio.timeout(INTERRUPT_GRACE):
                 await terminal.send(INTERRUPT)
                 return await self._pause(terminal, asking=False)
         except (TimeoutError, OSError):
-            said.fault = f"No answer within {seconds:g} s, nor to an interrupt."
+            result.fault = f"No answer within {seconds:g} s, nor to an interrupt."
             return Silence.ENDED
 
-    async def _bury(self, terminal: Terminal, said: InteractionResult) -> None:
+    async def _bury(self, terminal: Terminal, result: InteractionResult) -> None:
         """Tell how the program ended, and end what is left of it."""
         ours = self._terminal is None  # the guard ended it: its time was up
         await self.end()
         await terminal.end()
-        said.output = terminal.take_output()
+        result.output = terminal.take_output()
         code = terminal.exit_code
-        if said.outcome == "timeout":
-            said.fault = f"{said.fault} The program was ended; the next call starts it again."
+        if result.outcome == "timeout":
+            result.fault = f"{result.fault} The program was ended; the next call starts it again."
         elif ours:
-            said.outcome, self.tenure.lost = "error", None
-            said.fault = f"Ended: {self._program.keys.session_timeout_seconds} s are over."
+            result.outcome, self.tenure.lost = "error", None
+            result.fault = f"Ended: {self._program.keys.session_timeout_seconds} s are over."
         else:
-            said.outcome = "success" if code == 0 else "error"
-            said.fault = f"The program has ended ({ending(code)}); the next call starts it again."
+            result.outcome = "success" if code == 0 else "error"
+            result.fault = f"The program has ended ({ending(code)}); the next call starts it again."
 
     # --- whose turn it is ---------------------------------------------------------------------
 
-    def _note_prompt(self, terminal: Terminal, said: InteractionResult, *, ready: bool) -> None:
-        said.ready = ready
+    def _note_prompt(self, terminal: Terminal, result: InteractionResult, *, ready: bool) -> None:
+        result.ready = ready
         if ready and self._program.keys.ready_pattern:
             last = last_line(plain(terminal.last))
-            said.prompt = self._prompt = last or self._prompt
+            result.prompt = self._prompt = last or self._prompt
         detection = self._program.keys.child_detection
         if detection is not None and self._prompts.seat is Seat.CHILD:
-            said.child = detection.type
+            result.child = detection.type
 
     def _wrong_seat(self) -> str:
         """Why a line would be read by somebody else than it is for."""
@@ -262,29 +262,29 @@ class Conversation:
 
     # --- between two calls --------------------------------------------------------------------
 
-    def _hear_between(self, terminal: Terminal, said: InteractionResult) -> None:
-        """Tell what the program said since the last answer."""
+    def _note_between(self, terminal: Terminal, result: InteractionResult) -> None:
+        """Note the program's output since the last answer."""
         terminal.listen()
         if self._events is None:
-            said.before = spoken(terminal.take_output(), self._prompts)
+            result.before = spoken(terminal.take_output(), self._prompts)
             return
-        self._hear(terminal, self._events)
-        said.events, said.events_lost = self._events.drain(
+        self._receive(terminal, self._events)
+        result.events, result.events_lost = self._events.drain(
             now=time.monotonic(), timestamp=timestamp_of(self._now())
         )
 
-    def _hear(self, terminal: Terminal, events: EventQueue) -> None:
+    def _receive(self, terminal: Terminal, events: EventQueue) -> None:
         last, text = terminal.last, terminal.take_output().stream().text
-        self._prompts.hear(plain(text.encode()))
+        self._prompts.read(plain(text.encode()))
         self._prompts.take(last_line(plain(last)))
-        events.hear(text, now=time.monotonic(), timestamp=timestamp_of(self._now()))
+        events.read(text, now=time.monotonic(), timestamp=timestamp_of(self._now()))
 
     async def _listen(self, terminal: Terminal, events: EventQueue) -> None:
-        """Hear, now and then, what a program says unasked."""
+        """Read, now and then, a program's output between two calls."""
         while not terminal.has_ended:
             await asyncio.sleep(events.poll_seconds)
             if not self.tenure.is_busy:
-                self._hear(terminal, events)
+                self._receive(terminal, events)
 
     async def _watch(self, terminal: Terminal) -> None:
         """End the program when it is not used, or its time is up; note when it has ended."""

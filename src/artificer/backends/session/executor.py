@@ -75,7 +75,7 @@ class SessionExecutor:
         return self._definitions
 
     async def execute(self, call: Call) -> Receipt:
-        """Send the command's line and return what the program said to it, within the call's time.
+        """Send the command's line and return the program's answer, within the call's time.
 
         The calls of one session are performed one after the other.
         """

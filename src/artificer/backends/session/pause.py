@@ -30,7 +30,7 @@ async def next_pause(terminal: Terminal, prompts: Prompts, wait: float, *, askin
             silence = wait if patient else SETTLE
             continue
         if prompts.opens is not None:
-            prompts.hear(plain(terminal.written.encode()))
+            prompts.read(plain(terminal.written.encode()))
         last = last_line(plain(terminal.last))
         if prompts.take(last):
             return Silence.READY

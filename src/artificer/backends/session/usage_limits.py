@@ -35,10 +35,10 @@ class UsageLimits(Protocol):
 class UsageLimiter:
     """The use that a run makes of a thing. ``count`` is how often that was."""
 
-    def __init__(self, what: str, anew: str, terms: UsageLimits) -> None:
-        """``what`` names the resource, ``anew`` how the next one starts, as parts of sentences."""
+    def __init__(self, what: str, restart: str, terms: UsageLimits) -> None:
+        """Parts of sentences: ``what`` is the resource, ``restart`` how the next one starts."""
         self._what = what
-        self._anew = anew
+        self._restart = restart
         self._terms = terms
         self._lock = asyncio.Lock()
         self._began: float | None = None
@@ -83,7 +83,7 @@ class UsageLimiter:
             return f"the {what}'s {terms.session_timeout_seconds} s in this run are over."
         if self.lost is not None:
             reason, self.lost = self.lost, None
-            return f"the {what} is lost: {reason}. The next call starts a new one, {self._anew}."
+            return f"the {what} is lost: {reason}. The next call starts a new one, {self._restart}."
         return None
 
     async def expired(

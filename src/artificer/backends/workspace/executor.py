@@ -75,7 +75,7 @@ class WorkspaceExecutor:
         if found is None:
             return {"workspace": str(arguments["workspace"]), "exists": False}
         if not isinstance(tree.find(self._fetch, found.root, path), tree.Directory):
-            raise ToolRefusal(f"There is no directory {path!r} in {summary.said(found)}.")
+            raise ToolRefusal(f"There is no directory {path!r} in {summary.in_words(found)}.")
         deep = arguments.get("depth") == "subtree"
         entries = tree.walk(
             self._fetch, found.root, path, deep=deep, after=str(arguments.get("cursor", ""))
@@ -105,7 +105,7 @@ class WorkspaceExecutor:
         file = tree.find(self._fetch, found.root, path)
         if not isinstance(file, tree.TreeFile):
             what = "is a directory" if file else "is not there"
-            raise ToolRefusal(f"{path!r} {what} in {summary.said(found)}.")
+            raise ToolRefusal(f"{path!r} {what} in {summary.in_words(found)}.")
         offset = summary.number_in(arguments, "offset") or 0
         if offset > file.size:
             raise ToolRefusal(f"The offset {offset} is beyond the file's {file.size} bytes.")

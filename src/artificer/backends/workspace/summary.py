@@ -23,8 +23,8 @@ def facts_of(found: Resolved) -> JsonObject:
     }
 
 
-def said(found: Resolved) -> str:
-    """The same in words."""
+def in_words(found: Resolved) -> str:
+    """Name the version or the draft in words."""
     if found.draft:
         return f"your draft of {found.workspace!r}"
     return f"version {found.version} of {found.workspace!r}"

@@ -107,7 +107,7 @@ def _talk(
                 if line.startswith("/"):
                     runner.run(perform(conversation, line.strip()))
                 else:
-                    runner.run(_said(conversation, line))
+                    runner.run(_send(conversation, line))
                 refused = refused if conversation.run is before else None
             except ArtificerError as error:
                 complain(error.message, error.hint)
@@ -116,7 +116,7 @@ def _talk(
     return refused
 
 
-async def _said(conversation: TerminalChat, line: str) -> None:
+async def _send(conversation: TerminalChat, line: str) -> None:
     await conversation.say(line)
 
 

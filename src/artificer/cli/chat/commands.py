@@ -106,7 +106,7 @@ def _save(conversation: TerminalChat, file: str) -> None:
 
 
 def transcript(conversation: TerminalChat) -> str:
-    """Return the conversation as Markdown: what was said, without the calls."""
+    """Return the messages of the conversation as Markdown, without the calls."""
     if conversation.run is None:
         return ""
     names = {"user": "You", "assistant": conversation.model}

@@ -67,7 +67,7 @@ class NewTokenOptions:
     """Make a token called NAME for a program that uses the studio's API; print it once.
 
     Only a digest of it is kept. Its name and its id are recorded with what it does. `read` looks,
-    `act` begins, steers and ends runs, `approve` decides about calls and plans, `work` drives
+    `act` begins, steers and ends runs, `approve` decides about calls and plans, `work` executes
     jobs (`artificer worker --api`), `admin` does everything.
 
     \b

@@ -52,7 +52,7 @@ def _turns(entries: Iterable[Entry], begun: int) -> list[dict[str, object]]:
             rows = []
             name = "Beginning" if entry.turn is None else f"Turn {entry.turn}"
             turns.append({"name": name, "entries": rows})
-        said = (entry.summary, *entry.details)
+        texts = (entry.summary, *entry.details)
         rows.append(
             {
                 "seq": entry.seq,
@@ -61,7 +61,7 @@ def _turns(entries: Iterable[Entry], begun: int) -> list[dict[str, object]]:
                 "name": entry.name,
                 "summary": entry.summary,
                 "details": entry.details,
-                "refused": any(word in text for text in said for word in _REFUSALS),
+                "refused": any(word in text for text in texts for word in _REFUSALS),
             }
         )
     return turns

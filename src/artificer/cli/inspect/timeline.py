@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from artificer.builds.summary import happened, wished
+from artificer.builds.summary import happened, job_in_words
 from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.words import cost, count, duration, joined
 from artificer.core import events as ev
@@ -84,7 +84,7 @@ def _intent(intent: Intent, line: IntentLine) -> str:
 
 def _of_build(intent: Intent) -> str:
     if isinstance(intent, AdvanceBuild):
-        return joined(wished(intent.wish), intent.wish.key[-KEY:])
+        return joined(job_in_words(intent.wish), intent.wish.key[-KEY:])
     return ""
 
 

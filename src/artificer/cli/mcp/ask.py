@@ -95,7 +95,7 @@ class ClientApprover:
             related = self.ctx.request_id
             form = request.params
             return await self.ctx.session.elicit_form(form.message, _FORM, related)
-        except MCPError:  # it said that it can, and cannot
+        except MCPError:  # it claims that it can, and cannot
             return ElicitResult(action="cancel")
 
     async def _called_again(self, request: ElicitRequest) -> ElicitResult | None:

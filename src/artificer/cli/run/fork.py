@@ -37,7 +37,7 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
                 run_id,
                 replace(
                     load_agent(options.agent, options.tools),
-                    model=options.model or None,  # as recorded, unless said here
+                    model=options.model or None,  # as recorded, unless given here
                     instructions=options.system,
                     limits=limits and limits.replace(**changed),
                 ),

@@ -80,6 +80,6 @@ def permit_metrics(permits: PermitKeeper) -> Iterator[Metric]:
 
 
 def lease_metrics(owner: LocalOwner) -> Iterator[Metric]:
-    """Yield how often others could take the runs of this process, because it was not heard of."""
+    """Yield how often the lease of this process ended, so that others could take its runs."""
     text = "How often the lease of this worker has ended before it was renewed."
     yield single("artificer_lost_leases_total", "counter", text, owner.lapses)

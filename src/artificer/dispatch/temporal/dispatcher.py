@@ -34,7 +34,7 @@ RPC = timedelta(seconds=10)
 """How long a request to the server may take."""
 
 LONGEST_CAUSE = 500
-"""Characters of a cause that the server is told."""
+"""Characters of a cause that the server gets."""
 
 CANCELS = 4
 """Cancellations that a worker executes at once, besides its slots."""
@@ -188,6 +188,6 @@ def _unreachable(error: BaseException | None) -> NoReturn:
             hint="Correct [worker] dispatcher, or make it: temporal operator namespace create -n …",
         ) from error
     raise OperatorError(
-        f"The Temporal server does not do what it is asked: {reason}.",
+        f"The Temporal server refused: {reason}.",
         hint="Runs stay open in the journal: start the server again, and they go on.",
     ) from error

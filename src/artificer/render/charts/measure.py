@@ -80,7 +80,7 @@ def fitted(text: str, pixels: float) -> str:
 
 
 def apart(labels: Sequence[str], pixels: float, lines: int = 1) -> list[str]:
-    """Return the labels in at most ``lines`` lines of this width, so that each is told apart.
+    """Return the labels in at most ``lines`` lines of this width, so that no two look alike.
 
     A label that is too long ends in an ellipsis. Where that would make several alike, the
     beginning that they share is shortened instead, because they differ after it.

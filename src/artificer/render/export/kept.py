@@ -47,7 +47,7 @@ def finish(document: Any, pdf: Any) -> None:
 
 
 def _give_body(pdf: Any, item: Any) -> None:
-    """Put what a list item holds into its body: the converter leaves paragraphs beside it."""
+    """Put what a list item holds into its body: the converter leaves paragraphs next to it."""
     kids = [pdf.objects[int(kid.split()[0])] for kid in item["K"]]
     loose = [kid for kid in kids if kid["S"] not in ("/Lbl", "/LBody")]
     if not loose:

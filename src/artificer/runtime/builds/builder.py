@@ -43,7 +43,7 @@ from artificer.runtime.builds.views import write_artifact
 from artificer.values.base import Digest
 
 USUAL_CONTEXT = 64_000
-"""Tokens that a model is taken to read when nobody has said how many."""
+"""Tokens that a model is assumed to read where no setting names the number."""
 
 
 class Decider(Protocol):
@@ -80,8 +80,10 @@ class TreeBuilder:
             case Check() if job.for_judge:
                 return await self._judge(run, state, build, job)
             case Check():
-                said = await self._summary(run, job)
-                return self._advanced(await self.tree.check(build, job, self._now() // 1000, said))
+                summary = await self._summary(run, job)
+                return self._advanced(
+                    await self.tree.check(build, job, self._now() // 1000, summary)
+                )
             case PrepareBase() | MergeSpec() | RebuildIntegration():
                 return self._advanced(await self.tree.perform(job))
             case AskDecision() | AskConsent():
@@ -183,12 +185,12 @@ class TreeBuilder:
 
     def _show(self, child: str, ended: RunState) -> None:
         """Write what a run made, for people to look at."""
-        owes = KINDS[ended.run_spec.kind].owes
-        if self.views is None or owes is None:
+        kind = KINDS[ended.run_spec.kind].delivers
+        if self.views is None or kind is None:
             return
-        artifact = artifact_of(ended, owes, self.children.blobs)
+        artifact = artifact_of(ended, kind, self.children.blobs)
         if artifact is not None:
-            write_artifact(self.views / child, child, owes, artifact, ended.now)
+            write_artifact(self.views / child, child, kind, artifact, ended.now)
 
     async def _summary(self, run: str, job: Check) -> str:
         """Return the summary of the run whose work a Check is about."""

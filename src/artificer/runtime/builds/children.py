@@ -76,7 +76,7 @@ class Children:
         policy.
         """
         executors = executors_of(
-            tool_for(instructions.owed),
+            tool_for(instructions.required),
             place,
             self.blobs,
             self.output or self.blobs,

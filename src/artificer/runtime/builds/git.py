@@ -95,7 +95,7 @@ class Git:
         """Run git, whatever its exit code. ``at`` is the time of a commit, in seconds.
 
         Raises:
-            GitError: it cannot be started, did not end in time, or said more than is kept.
+            GitError: it cannot be started, did not end in time, or its output is too long.
         """
         if self.guard is not None:
             self.guard()
@@ -132,8 +132,8 @@ class Git:
         """Run git and return its output, without the line end. Raises GitError when it fails."""
         answer = await self.ask(*args, at=at)
         if answer.exit_code != 0:
-            said = " ".join((answer.err or answer.out).split())
-            raise GitError(f"git {_command(args)} failed: {clip(said, 400)}.")
+            message = " ".join((answer.err or answer.out).split())
+            raise GitError(f"git {_command(args)} failed: {clip(message, 400)}.")
         return answer.out.removesuffix("\n")
 
     async def paths(self, *args: str) -> list[str]:
@@ -185,10 +185,10 @@ def _command(args: tuple[str, ...]) -> str:
 
 async def require_git() -> None:
     """Raise ConfigError unless there is a git that can merge without a worktree."""
-    said = await Git(Path("/")).run("version")
-    numbers = [part for part in said.split() if part[:1].isdigit()]
+    version = await Git(Path("/")).run("version")
+    numbers = [part for part in version.split() if part[:1].isdigit()]
     parts = tuple(int(n) for n in numbers[0].split(".")[:2]) if numbers else (0, 0)
     if parts < OLDEST:
         raise ConfigError(
-            f"A build needs git 2.38 or newer; this is {said!r}.", hint="Install a newer git."
+            f"A build needs git 2.38 or newer; this is {version!r}.", hint="Install a newer git."
         )

@@ -28,10 +28,10 @@ async def merge(git: Git, ours: str, theirs: str, message: str) -> str | MergeCo
     answer = await git.ask("merge-tree", "--write-tree", "-z", "--name-only", ours, theirs)
     if answer.exit_code not in (0, 1):
         raise GitError(f"git merge-tree failed: {clip(answer.err, 300)}.")
-    head, _, said = answer.out.partition("\0\0")
+    head, _, report = answer.out.partition("\0\0")
     tree, *paths = head.split("\0")
     if answer.exit_code == 1:
-        return MergeConflict(tuple(map(well_formed, paths)), _messages(said))
+        return MergeConflict(tuple(map(well_formed, paths)), _messages(report))
     times = map(int, (await git.run("show", "-s", "--format=%ct", ours, theirs)).split())
     parents = ("-p", ours, "-p", theirs)
     return await git.run(

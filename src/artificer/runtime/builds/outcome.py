@@ -48,11 +48,11 @@ def returned(job: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
         raise InvariantError(f"The run of {job.step.path} has not finished.")
     if state.reason == "cancelled":
         return RunReturned(key=job.key, outcome="cancelled", detail="The run was cancelled.")
-    owes = STEP_RULES[job.step.kind].owes
-    artifact = artifact_of(state, owes, blobs)
+    kind = STEP_RULES[job.step.kind].delivers
+    artifact = artifact_of(state, kind, blobs)
     if isinstance(artifact, Plan | Spec | Phase | Completion):
         return RunReturned(key=job.key, outcome="made", artifact=artifact)
-    detail = f"The run stopped ({state.reason}) without calling {tool_of(owes)}, which it owed."
+    detail = f"The run stopped ({state.reason}) without calling {tool_of(kind)}, which it owed."
     return RunReturned(key=job.key, outcome="failed", detail=detail)
 
 

@@ -82,7 +82,7 @@ class TreePerformer:
     ) -> facts.Checked:
         """Commit what a code run changed in its scope, and validate that commit in a clean tree.
 
-        ``at`` is the time, in seconds; ``summary`` what the run said that it did. The run's own
+        ``at`` is the time, in seconds; ``summary`` the run's account of its work. The run's own
         worktree is not validated: what was left out of the commit must not be what makes it pass.
         """
         name = worktree_name(job.step, job.attempt, job.run)
@@ -205,8 +205,8 @@ def message_for(state: BuildState, step: StepId, summary: str) -> str:
     """The message of a commit: what was to be done, what the run says it did, whose work it is."""
     phase = state.phase(step)
     title = phase.phase.title if phase and phase.phase else step.phase
-    said = f"{summary.strip()}\n\n" if summary.strip() else ""
-    return f"{clip(title, 80)}\n\n{said}Build: {state.build}\nStep: {step.path}"
+    body = f"{summary.strip()}\n\n" if summary.strip() else ""
+    return f"{clip(title, 80)}\n\n{body}Build: {state.build}\nStep: {step.path}"
 
 
 def _commands(state: BuildState, step: StepId) -> tuple[str, ...]:

@@ -89,8 +89,8 @@ async def _promote(
     await repository.git.run(*_FETCH, str(project), f"+refs/heads/{into}:{_TARGET}")
     merged = await merge(repository.git, before, built, f"Merge {branch}")
     if isinstance(merged, MergeConflict):
-        said = f"Conflicts in {', '.join(merged.paths)}.\n{merged.report}"
-        return Promotion("conflict", branch, built, said)
+        reason = f"Conflicts in {', '.join(merged.paths)}.\n{merged.report}"
+        return Promotion("conflict", branch, built, reason)
     if merged != built and validator is not None:
         name = f"promote-{merged[:12]}"
         tree = TreePerformer(repository, validator)
@@ -178,18 +178,18 @@ async def _give(repository: BuildRepository, theirs: Git, built: str, branch: st
     before = await theirs.commit_of(place)
     if before == built:
         return
-    said = ""
+    reason = ""
     if before is not None and not await theirs.is_ancestor(before, built):
-        said = "it is there, and holds something else"
+        reason = "it is there, and holds something else"
     elif f"branch {place}" in await _checked_out(theirs):
-        said = "it is checked out"
+        reason = "it is checked out"
     else:
         answer = await theirs.ask("update-ref", place, built, before or "0" * len(built))
         if answer.exit_code != 0:
-            said = clip(" ".join(answer.err.split()), 300) or "git refused"
-    if said:
+            reason = clip(" ".join(answer.err.split()), 300) or "git refused"
+    if reason:
         raise GitError(
-            f"The branch {branch!r} cannot be made: {said}.",
+            f"The branch {branch!r} cannot be made: {reason}.",
             hint="Name another one with --branch NAME, or remove the existing one.",
         )
 

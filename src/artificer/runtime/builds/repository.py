@@ -139,9 +139,9 @@ class BuildRepository:
 
         ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else is ``M``.
         """
-        said = await self.git.paths("diff-tree", "-r", "-z", "-M", "--name-status", base, commit)
+        output = await self.git.paths("diff-tree", "-r", "-z", "-M", "--name-status", base, commit)
         found: list[tuple[str, str, str]] = []
-        fields = iter(said)
+        fields = iter(output)
         for status in fields:
             old = next(fields)
             new = next(fields) if status[0] in "RC" else old

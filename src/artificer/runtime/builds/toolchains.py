@@ -47,12 +47,12 @@ def variables(env: Mapping[str, str], home: Path) -> dict[str, str]:
     return {"RUSTUP_HOME": str(rustup)}
 
 
-def hidden(said: str, env: Mapping[str, str], visible: Iterable[Path]) -> list[tuple[str, Path]]:
+def hidden(output: str, env: Mapping[str, str], visible: Iterable[Path]) -> list[tuple[str, Path]]:
     """The programs that an output says are missing, and that a sandbox hides: with their places."""
     shown = tuple(visible)
     found = []
     for program in PROGRAMS:
-        if not _is_missed(program, said):
+        if not _is_missed(program, output):
             continue
         place = shutil.which(program, path=env.get("PATH", os.defpath))
         if place is not None and not _is_shown(Path(place), shown):
@@ -60,13 +60,13 @@ def hidden(said: str, env: Mapping[str, str], visible: Iterable[Path]) -> list[t
     return found
 
 
-def _is_missed(program: str, said: str) -> bool:
+def _is_missed(program: str, output: str) -> bool:
     name = re.escape(program)
     missed = (
         rf"(?m)(?:^|[\s:'\"/]){name}['\"]?: (?:\d+: )?(?:command not found|not found|No such file)"
     )
     other = rf"(?:not found|No such file or directory)[^\n]*[:\s'\"]{name}['\"]?\s*$"
-    return bool(re.search(missed, said) or re.search(other, said, re.MULTILINE))
+    return bool(re.search(missed, output) or re.search(other, output, re.MULTILINE))
 
 
 def _is_shown(place: Path, visible: tuple[Path, ...]) -> bool:

@@ -25,7 +25,7 @@ class BuildNode(Struct, frozen=True):
 
     ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
     the build knew it, ``checked`` the result of validation, if there was one, ``passed``
-    whether that was good, ``detail`` the gist of what was said.
+    whether that was good, ``detail`` the gist of the report.
     """
 
     run: str
@@ -96,12 +96,12 @@ def _add_fact(
                 found[key] = replace(found[key], came_to="accepted" if passed else "rejected")
             check = of_run.get(key)
             if check is not None and check.run in found:
-                said = "" if check.for_judge and passed else gist(report)
+                opinion = "" if check.for_judge and passed else gist(report)
                 word = "passed" if passed else "failed"
                 came = word if check.for_judge else came_to(check, checked)
                 concerns = "; ".join(concern.text for concern in checked.concerns)
                 found[check.run] = replace(
-                    found[check.run], checked=came, passed=passed, detail=concerns or said
+                    found[check.run], checked=came, passed=passed, detail=concerns or opinion
                 )
         case _:
             pass

@@ -1,4 +1,4 @@
-"""Running a validation command: its exit code decides; what it said goes to the next attempt."""
+"""Running a validation command: its exit code decides; its output goes to the next attempt."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Validator:
                 argv, env=env, cwd=worktree, seconds=self.seconds, confinement=confinement
             )
         except OSError as error:
-            said = error.strerror or str(error)
-            return Validation(False, f"$ {line}\n{argv[0]} could not be started: {said}.")
+            output = error.strerror or str(error)
+            return Validation(False, f"$ {line}\n{argv[0]} could not be started: {output}.")
         if done.exit_code != 0 and confinement.name:
             self._must_be_seen(line, f"{done.stdout.text}\n{done.stderr.text}", env, worktree)
         return Validation(
@@ -68,15 +68,15 @@ class Validator:
             confinement.name or NO_SANDBOX,
         )
 
-    def _must_be_seen(self, line: str, said: str, env: dict[str, str], worktree: Path) -> None:
+    def _must_be_seen(self, line: str, output: str, env: dict[str, str], worktree: Path) -> None:
         """Raise ConfigError for a program that is missing only because the sandbox hides it, and
         for a sandbox that cannot be made.
 
         That is nothing an attempt could mend, so it is not one that failed.
         """
-        if said.strip().startswith("bwrap: "):
+        if output.strip().startswith("bwrap: "):
             raise ConfigError(
-                f"The sandbox cannot start `{line}`: {clip(said.strip(), 300)}",
+                f"The sandbox cannot start `{line}`: {clip(output.strip(), 300)}",
                 hint="`artificer doctor` shows which sandboxes work here. "
                 "To run without one: [sandbox] mode = 'off'.",
             )
@@ -85,10 +85,10 @@ class Validator:
             *system_folders(network=grants.network),
             *paths((*grants.readable, *grants.writable), worktree),
         )
-        for program, place in hidden(said, env, visible):
+        for program, place in hidden(output, env, visible):
             raise ConfigError(
                 f"`{line}` needs {program}, and {place} is not visible in the sandbox.",
-                hint="In artificer.toml, name the folder that its installation lies in:"
+                hint="In artificer.toml, name the folder of its installation:"
                 f' [sandbox] readable = ["{place.parent}"]; or mode = "off".',
             )
 

@@ -136,7 +136,7 @@ class Worktrees:
         return gone
 
     async def changes(self, worktree: Worktree, scope: Sequence[str] = ()) -> list[str]:
-        """Every path that is not as in the commit, but for those that git is told to ignore and
+        """Every path that is not as in the commit, except those that git ignores by a rule and
         those that tools leave behind.
 
         What a scope names one by one is looked at even if it is ignored. A folder that is a

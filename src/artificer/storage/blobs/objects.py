@@ -183,7 +183,7 @@ class ObjectStore:
                 self._renew(digest, self.get(digest))
 
     def belong_to(self, claim: ObjectClaim) -> None:
-        """Let whoever writes from now on look first whether the objects are still that world's."""
+        """Make later writers check first whether the objects are still that world's."""
         self._claim = claim
 
     def claim(self, claim: ObjectClaim) -> None:

@@ -25,7 +25,7 @@ _MOVED = """moved AS (
 )"""
 # A blob that lay there already is a record's own from now on. One that was so before is not
 # touched: ON CONFLICT would lock its row, and all runs have blobs in common. It stays there, since
-# whoever forgets blobs locks the table of records first, and this statement looks after that.
+# a removal of blobs locks the table of records first, and this statement looks after that.
 _KEPT = """kept AS (
   INSERT INTO blobs (digest, data) SELECT new.digest, new.data
   FROM moved, unnest(%(digests)s::text[], %(blobs)b::bytea[]) AS new (digest, data)
@@ -36,7 +36,7 @@ _KEPT = """kept AS (
 _NOT_MOVED = "1 - (SELECT count(*) FROM moved)"
 
 PLAN_ONCE: LiteralString = "SET plan_cache_mode = force_generic_plan"
-"""Keeps the plan of a statement. To plan an append anew each time takes longer than to execute it,
+"""Keeps the plan of a statement. To plan an append each time takes longer than to execute it,
 and PostgreSQL does so where it takes arrays for longer than they are."""
 
 NOT_WRITTEN = InvalidTextRepresentation

@@ -1,4 +1,4 @@
-"""New runs and signals of a world, which PostgreSQL announces to whoever waits for them."""
+"""New runs and signals of a world, which PostgreSQL announces to those that wait for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PostgresArrivals:
     async def wait(self, seconds: float) -> None:
         """Return when something has come since the last call, or after a time."""
         try:
-            if self._db is None:  # whoever is cancelled meanwhile leaves nothing open
+            if self._db is None:  # a cancellation meanwhile leaves nothing open
                 await in_thread(self._listen)
             assert self._db is not None
             await _arrived(self._db, seconds)

@@ -3,7 +3,7 @@
 If every append moved one chain on, all runs of all machines would wait for each other. So records
 and notes are committed with the number of their transaction, and join the chain later, in the order
 of these numbers: a transaction may join when every one with a lower number has ended, so that none
-can come before it any more. Whoever needs the end of the chain moves it on first.
+can come before it any more. A process that needs the end of the chain moves it on first.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _stream(db: Connection, name: str, query: LiteralString) -> Iterator[Any]:
 def rebuild(work: PostgresTransaction) -> list[str]:
     """Put back budgets and versions, and remove signals that nobody posted; say what was done.
 
-    What a signal said is nowhere else: one that was changed or removed stays a problem.
+    The text of a signal is nowhere else: one that was changed or removed stays a problem.
     """
     work.begin_notes()
     noted = Recomputed()

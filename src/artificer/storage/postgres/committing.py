@@ -138,7 +138,7 @@ def _commit_all(transaction: PostgresTransaction, units: Sequence[UnitOfWork]) -
     xid, is_sent = None, False
     can_tell = all(unit.again is not None for unit in units)
     try:
-        with db.pipeline():  # who asks waits for the server, whoever only writes does not
+        with db.pipeline():  # a reader waits for the server, a writer does not
             db.execute("BEGIN")
             if any(unit.notes for unit in units):
                 transaction.begin_notes()

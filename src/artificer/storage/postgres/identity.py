@@ -73,7 +73,7 @@ class Identity(Struct, frozen=True):
             "This world was restored, copied or moved here: it was last written on another server, "
             "or in another database or schema.",
             hint="If its original is gone: `artificer init --world URL --restored`. If this is a "
-            "copy beside its original: `--new-id` instead, and a folder of its own for its blobs.",
+            "copy next to its original: `--new-id` instead, and a folder of its own for its blobs.",
         )
 
     @property

@@ -1,6 +1,6 @@
 """The permits of shared limits in PostgreSQL, in a table that a crash of the server empties.
 
-They end by the clock of the database alone. Whoever takes one holds the locks of its limits for the
+They end by the clock of the database alone. Taking one holds the locks of its limits for the
 transaction, so that nobody else counts at the same time.
 """
 

@@ -2,7 +2,7 @@
 
 Entries join the world's chain in the order of their transactions' numbers. What is written on the
 other server would come before all that was restored, and never join. So the restored entries get
-the number 0, which no transaction has; their order stands in the chain.
+the number 0, which no transaction has; the chain has their order.
 """
 
 from __future__ import annotations

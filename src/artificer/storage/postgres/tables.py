@@ -180,7 +180,7 @@ def _change(db: Connection) -> None:
 
 
 def make(db: Connection, schema: str) -> bool:
-    """Make the schema and its tables; of several processes at once, one does it, and is told."""
+    """Make the schema and its tables; return whether this process, of several at once, did it."""
     if is_made(db, schema):
         return False
     with db.transaction():

@@ -40,7 +40,7 @@ BATCH = 32
 """Most units of work in one commit."""
 
 CHAIN_SECONDS = 1.0
-"""How long after a commit the world's chain is moved on, by whoever committed."""
+"""How long after a commit its process moves the world's chain on."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two attempts to reach the database."""

@@ -59,7 +59,7 @@ class RemoteBlobs:
             path = ("jobs", job.run, "blobs")
             stored = self._api.send(_Stored, "POST", path, None, body)
             if stored.digest != digest_of(data):
-                raise TamperedError("The server has stored other bytes than it was sent.")
+                raise TamperedError("The server has stored other bytes than this worker sent.")
         self._keep(digest_of(data), data)
         return digest_of(data)
 

@@ -42,13 +42,13 @@ class RemoteBudget:
     async def correct(self, account: str, correction: Correction) -> Amount:
         """Refuse: people do this where the world is. Raises OperatorError."""
         raise OperatorError(
-            "A worker corrects no budget.", hint="Use `artificer budget` where the world is."
+            "A worker cannot correct a budget.", hint="Use `artificer budget` where the world is."
         )
 
     async def _spend(self, spending: Spending) -> None:
         if not spending.settlements and not spending.reservations:
             return
         job = self._held.candidates()[0]
-        said = spending_of(spending)
-        body = {**job.token(), "spending": said, "request": secrets.token_hex(16)}
+        written = spending_of(spending)
+        body = {**job.token(), "spending": written, "request": secrets.token_hex(16)}
         await self._api.ask(_Done, "POST", ("jobs", job.run, "spending"), None, body)

@@ -31,7 +31,7 @@ class HeldJob(Struct):
     def token(self) -> dict[str, int]:
         """Return what proves the lease in a request. Raises Fenced when it is lost."""
         if self.is_lost:
-            raise Fenced(f"The lease of run {self.run} has ended.", hint="Work on it no more.")
+            raise Fenced(f"The lease of run {self.run} has ended.", hint="Stop working on it.")
         return {"attempt": self.attempt, "fence": self.fence}
 
 
@@ -75,7 +75,7 @@ class HeldJobs:
         if not found:
             raise Fenced(
                 f"Run {run!r} is not leased by this worker.",
-                hint="It may be read in the studio.",
+                hint="Read it in the studio.",
             )
         return max(found, key=lambda job: len(job.run))
 
@@ -96,7 +96,7 @@ class HeldJobs:
         with self._lock:
             found = [current] if current is not None else list(self._jobs.values())
         if not found:
-            raise Fenced("This worker has leased no run.")
+            raise Fenced("This worker has no lease of a run.")
         return found
 
     def reached(self, run: str, epoch: int, head: Head) -> None:

@@ -15,7 +15,7 @@ from artificer.storage.remote.client import ApiCall, ApiClient
 from artificer.storage.remote.leases import HeldJob, HeldJobs
 
 PATIENCE_S = 10.0
-"""Seconds with all tries to take a permit: it is not about to end when it is heard of."""
+"""Seconds with all tries to take a permit: so it is not about to end when the answer comes."""
 
 
 class LimitOf(Struct):
@@ -53,7 +53,7 @@ class RemotePermits:
         self._held = held
         self._jobs: dict[str, HeldJob] = {}
         self.limits: dict[str, tuple[SharedLimit, ...]] = {}
-        """The limits of each provider and model, as the server said last."""
+        """The limits of each provider and model, as in the last answer of the server."""
 
     def learn(self, limits: Iterable[LimitOf]) -> None:
         """Replace the limits by those that a server says."""
@@ -79,7 +79,7 @@ class RemotePermits:
             "request": secrets.token_hex(16),
         }
         path, call = ("jobs", job.run, "permits"), ApiCall(PATIENCE_S)
-        self._jobs[permit] = job  # it may be taken, whatever is heard
+        self._jobs[permit] = job  # it may be taken, whatever the answer
         found = await self._api.ask(_Taken, "POST", path, None, body, call=call)
         if found.reached is None:
             return None
@@ -109,12 +109,12 @@ class RemotePermits:
             with suppress(Fenced):  # of no job of this process any more
                 job = self._jobs.get(permit.id) or self._held.candidates()[0]
                 by_job.setdefault(id(job), (job, []))[1].append(permit)
-        said = [self._say(job, what, some, more) for job, some in by_job.values()]
-        for answer in await asyncio.gather(*said, return_exceptions=True):
+        calls = [self._send(job, what, some, more) for job, some in by_job.values()]
+        for answer in await asyncio.gather(*calls, return_exceptions=True):
             if isinstance(answer, BaseException) and not isinstance(answer, Fenced):
                 raise answer
 
-    async def _say(
+    async def _send(
         self, job: HeldJob, what: str, permits: Sequence[Permit], more: dict[str, float]
     ) -> None:
         held = [{"permit": each.id, "limits": each.limits} for each in permits]

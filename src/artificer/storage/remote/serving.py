@@ -32,7 +32,7 @@ MAX_PAUSE_S = 10.0
 """Seconds between two tries to reach a server that does not answer."""
 
 
-class SegmentSaid(Struct, frozen=True):
+class SegmentAnswer(Struct, frozen=True):
     """How a run stands when it is idle: over, waiting, or waiting for runs that it has started."""
 
     outcome: Literal["done", "parked", "children"]
@@ -40,7 +40,7 @@ class SegmentSaid(Struct, frozen=True):
     runs: tuple[str, ...] = ()
 
 
-ExecuteJob = Callable[[str, str], Awaitable[SegmentSaid]]
+ExecuteJob = Callable[[str, str], Awaitable[SegmentAnswer]]
 """Execute a run until it is idle; takes its id and the cause. Cancelling it leaves it resumable."""
 
 
@@ -145,7 +145,7 @@ class JobServer:
             beating = asyncio.create_task(self._beat(job, executing))
             try:
                 await asyncio.wait((executing,))
-                await self._say(job, executing)
+                await self._report(job, executing)
             except asyncio.CancelledError:
                 executing.cancel()
                 await asyncio.wait((executing,))
@@ -155,7 +155,7 @@ class JobServer:
                 beating.cancel()
                 self._storage.snapshots.drop(job.run)
 
-    async def _say(self, job: HeldJob, executing: asyncio.Future[SegmentSaid]) -> None:
+    async def _report(self, job: HeldJob, executing: asyncio.Future[SegmentAnswer]) -> None:
         """Tell the server how an execution has ended; nothing where the lease was lost."""
         if job.is_lost or executing.cancelled():
             return
@@ -165,8 +165,8 @@ class JobServer:
             log.error("run %s cannot be executed here: %s", job.run, why)
             await self._tell(job, "fail", {"error": why[:2_000] or "It failed."})
             return
-        said = executing.result()
-        ending = {"outcome": said.outcome, "seconds": said.seconds, "runs": said.runs}
+        segment = executing.result()
+        ending = {"outcome": segment.outcome, "seconds": segment.seconds, "runs": segment.runs}
         await self._tell(job, "complete", ending)
 
     async def _tell(self, job: HeldJob, what: str, body: Mapping[str, object]) -> None:
@@ -177,7 +177,7 @@ class JobServer:
         except OperatorError as error:
             log.warning("the lease of run %s was not ended in order: %s", job.run, error.message)
 
-    async def _beat(self, job: HeldJob, executing: asyncio.Future[SegmentSaid]) -> None:
+    async def _beat(self, job: HeldJob, executing: asyncio.Future[SegmentAnswer]) -> None:
         """Renew a lease until it is lost; then end all work on the run at once."""
         lasts = self._times.lease_s
         every = self._times.beat_s or lasts / 3

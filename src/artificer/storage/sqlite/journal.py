@@ -200,7 +200,7 @@ class SqliteJournal:
             budget.write(transaction, changes)
             return new_head
 
-        at_once = len(self._ages) == 1  # no other run is driven here
+        at_once = len(self._ages) == 1  # no other run is executed here
         return self._opened(self._writer).perform(
             work, self._ages.get(run, 0), at_once=at_once, shielded=True
         )

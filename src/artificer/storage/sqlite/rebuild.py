@@ -12,7 +12,7 @@ from artificer.storage.sqlite.transaction import Transaction
 def rebuild(work: Transaction) -> list[str]:
     """Put back budgets and versions, and remove signals that nobody posted; say what was done.
 
-    What a signal said is nowhere else: one that was changed or removed stays a problem.
+    The text of a signal is nowhere else: one that was changed or removed stays a problem.
     """
     noted = Recomputed()
     for (body,) in work.db.execute("SELECT body FROM notes ORDER BY position"):

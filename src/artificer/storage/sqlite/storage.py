@@ -130,7 +130,7 @@ SQLITE = SqliteKind()
 
 
 def _make_private_once(folder: Path) -> None:
-    """Make a world private that an older release made as the umask said, once.
+    """Make a world private, once, that an older release made with the mode of the umask.
 
     What its owner opens to others afterwards stays open.
     """

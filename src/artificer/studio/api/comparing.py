@@ -30,7 +30,7 @@ NamedArtifact = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
 
 
 class CauseAnswer(Struct, frozen=True):
-    """Something said to the model that a version answers, by whom, and its record."""
+    """A message to the model that a version answers: its sender, and its record."""
 
     what: str
     text: str

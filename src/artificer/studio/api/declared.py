@@ -63,7 +63,7 @@ class ApiRequest:
         """Return a name of the path. Raises NotFoundError for one that nothing has."""
         value: str = self.http.path_params[name]
         if len(value) > MAX_NAME or not value.isprintable():
-            raise NotFoundError(f"There is no {name} with such a name.")
+            raise NotFoundError(f"There is no such {name}.")
         return value
 
 

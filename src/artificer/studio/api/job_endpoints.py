@@ -9,7 +9,7 @@ from msgspec import Struct
 from artificer.studio.api import jobs, permits, working
 from artificer.studio.api import worker_data as d
 from artificer.studio.api.declared import ApiEndpoint, EndpointWork
-from artificer.studio.jobs.said import Beat
+from artificer.studio.jobs.exchange import Beat
 
 FILE = ("application/octet-stream",)
 

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName
+from artificer.studio.jobs.exchange import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.rows import JobPlace, JobRow, JobState, next_page
-from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 
 MAX_WAIT = 30
 """Seconds that a request waits for a job, or for signals."""
@@ -27,7 +27,7 @@ RunNames = Annotated[tuple[ShortName, ...], Meta(max_length=1_000)]
 
 
 class JobBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """A run that was begun, for a worker to drive. Priority 1 is the first, 5 the last.
+    """A run that was begun, for a worker to execute. Priority 1 is the first, 5 the last.
 
     After ``attempts`` failures in a row the job is a dead letter.
     """
@@ -82,7 +82,7 @@ class CompleteBody(HeldBody, frozen=True, forbid_unknown_fields=True):
 
 
 class FailBody(HeldBody, frozen=True, forbid_unknown_fields=True):
-    """Why the worker could not drive the run."""
+    """Why the worker could not execute the run."""
 
     error: LongText
 
@@ -197,9 +197,9 @@ async def release_job(request: ApiRequest) -> JobAnswer:
 
 def held(request: ApiRequest) -> JobRow:
     """Return the job of a path, leased as the body or the query says. Raises Fenced."""
-    said: HeldBody = request.body if request.body is not None else request.query
+    lease: HeldBody = request.body if request.body is not None else request.query
     jobs = request.context.jobs
-    return jobs.held(request.actor, request.named("run"), said.attempt, said.fence)
+    return jobs.held(request.actor, request.named("run"), lease.attempt, lease.fence)
 
 
 async def _ended(request: ApiRequest, ending: JobEnding) -> JobAnswer:

@@ -117,11 +117,11 @@ async def show_sources(request: ApiRequest) -> SourcesAnswer:
         call, source = _call(trace.made), _call(trace.source)
         return ArtifactOrigin(ref.id, ref.kind, trace.sentence, trace.label, call, source)
 
-    said = sentences(found, run.text) if run.state.build is None else ()
+    stated = sentences(found, run.text) if run.state.build is None else ()
     return SourcesAnswer(
         tuple(map(origin, refs[:MAX_ARTIFACTS])),
         tuple(
-            SentenceOrigin(one.text, one.response and one.response.seq, one.cites) for one in said
+            SentenceOrigin(one.text, one.response and one.response.seq, one.cites) for one in stated
         ),
     )
 

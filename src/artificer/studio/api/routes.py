@@ -65,11 +65,11 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _gone(_: Request, __: Exception) -> Response:
-    """Answer a body that was cut off, or was longer than it said."""
-    error = OperatorError("The body did not arrive as a whole.")
+    """Answer a body that was cut off, or is longer than its header says."""
+    error = OperatorError("The body of the request is incomplete.")
     return data_of(error, HTTPStatus.BAD_REQUEST)
 
 
 async def _bug(_: Request, __: Exception) -> Response:
-    """Answer a bug without its text, which may hold what a model or a tool said."""
+    """Answer a bug without its text, which may hold text of a model or a tool."""
     return data_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG))

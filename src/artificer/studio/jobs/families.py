@@ -16,14 +16,14 @@ from artificer.ports import DispatchedRun, Storage
 from artificer.ports.run_index import above
 from artificer.runtime.listing import exists
 from artificer.runtime.load import first_spec
+from artificer.studio.jobs.exchange import JobEnding
 from artificer.studio.jobs.idle import IdleJobs
 from artificer.studio.jobs.queue import JobQueue
 from artificer.studio.jobs.reach import FamilyReach
 from artificer.studio.jobs.rows import JobRow
-from artificer.studio.jobs.said import JobEnding
 
 AWAITED_MS = 5_000
-"""How long until a run that waits for others is looked at again, though none of them was heard."""
+"""How long until a run that waits for others is looked at again, without news of them."""
 
 GOING = frozenset({"queued", "leased"})
 """The states of jobs whose runs go on by themselves."""

@@ -15,7 +15,7 @@ class IdleJobs:
         self._file, self._now = file, now
 
     def wake(self, run: str) -> bool:
-        """Queue a job that is parked or over again; return whether a worker will drive the run."""
+        """Queue a job that is parked or over again; return whether a worker will execute it."""
         if self._file.is_new:
             return False
         with self._file.changing() as db:

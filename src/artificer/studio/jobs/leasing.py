@@ -13,6 +13,7 @@ from artificer.ports import Claim, Head, Lease
 from artificer.runtime.load import UNREADABLE
 from artificer.studio.access import Actor
 from artificer.studio.jobs.announced import AnnouncedLeases
+from artificer.studio.jobs.exchange import LeasedJob
 from artificer.studio.jobs.families import AWAITED_MS, JobFamilies
 from artificer.studio.jobs.grants import LeaseGrants
 from artificer.studio.jobs.idle import IdleJobs
@@ -20,7 +21,6 @@ from artificer.studio.jobs.lanes import JobLanes
 from artificer.studio.jobs.owner import AdmittedRun, LeaseOwner
 from artificer.studio.jobs.queue import JobQueue, new_owner
 from artificer.studio.jobs.rows import JobRow
-from artificer.studio.jobs.said import LeasedJob
 from artificer.wiring.storage import OpenStorage
 
 POLL_S = 0.5

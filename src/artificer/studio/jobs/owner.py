@@ -1,4 +1,4 @@
-"""A lease as the owner of runs: how the journal knows who drives a run by HTTP."""
+"""A lease as the owner of runs: how the journal knows who executes a run by HTTP."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The queue of jobs: who has leased which run, kept in a file of the world's folder.
 
-The file says who drives a run and when, never how the run stands: the journal says that, and its
+The file says who executes a run and when, never how the run stands: the journal says that, and its
 epochs fence every record. What is lost here costs time.
 """
 

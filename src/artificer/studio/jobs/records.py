@@ -86,7 +86,7 @@ class JobRecords:
         try:
             return await self._storage.journal.append(run, epoch, head, records, blobs, spending)
         except InvariantError as error:
-            raise InvalidValueError("The records", "/records", "are no chain") from error
+            raise InvalidValueError("The records", "/records", "are not a chain") from error
         except Fenced:
             if is_repeated and records:
                 found = await self._storage.journal.read(run, head.seq, len(records))
@@ -224,7 +224,7 @@ class JobRecords:
     def own(self, row: JobRow, run: str) -> None:
         """Raise ForbiddenError unless a run belongs to a job."""
         if not self._jobs.reach.has_run(row.run, run):
-            raise ForbiddenError(f"Run {run[:200]!r} is not of the job {row.run}.")
+            raise ForbiddenError(f"Run {run[:200]!r} does not belong to the job {row.run}.")
 
     def _fence(self, row: JobRow, run: str, epoch: int) -> None:
         """Refuse an epoch that the lease does not have: a worker could guess that of another."""

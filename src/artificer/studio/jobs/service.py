@@ -29,6 +29,7 @@ from artificer.runtime.listing import exists
 from artificer.runtime.load import first_spec
 from artificer.studio.access import Actor
 from artificer.studio.jobs.announced import AnnouncedLeases
+from artificer.studio.jobs.exchange import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.families import AWAITED_MS, JobFamilies
 from artificer.studio.jobs.grants import RELEASED, LeaseGrants
 from artificer.studio.jobs.idle import IdleJobs
@@ -39,7 +40,6 @@ from artificer.studio.jobs.permits import JobPermits
 from artificer.studio.jobs.queue import JobQueue, lost
 from artificer.studio.jobs.reach import FAMILY, FamilyReach
 from artificer.studio.jobs.rows import JobRow, JobState
-from artificer.studio.jobs.said import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.sweeping import QueueDispatcher, Sweeping
 from artificer.values.canon import digest_of
 from artificer.wiring.limits import lane_limits, request_limits
@@ -96,18 +96,18 @@ class Jobs:
         self._file.close()
 
     async def submit(self, run: str, priority: int, attempts: int) -> JobRow:
-        """Have a run driven by a worker. Raises NotFoundError for one that was never begun."""
+        """Have a worker execute a run. Raises NotFoundError for one that was never begun."""
         if not await exists(self.storage.journal, run):
             raise NotFoundError(f"Run {run!r} does not exist.", hint="Begin it first.")
         spec = await first_spec(self.storage.journal, self.storage.blobs, run)
-        said = spec.submission if spec is not None else None
-        tenant, lane = (said.tenant, said.lane) if said is not None else ("", "")
+        submission = spec.submission if spec is not None else None
+        tenant, lane = (submission.tenant, submission.lane) if submission is not None else ("", "")
         row = self.queue.submit(run, priority, attempts, tenant, lane)
         self.changed.set()
         return row
 
     def wake(self, run: str) -> bool:
-        """Have a job driven again; return whether a worker will do so."""
+        """Have a job executed again; return whether a worker will do so."""
         found = self.idle.wake(run)
         self.changed.set()
         return found
@@ -171,23 +171,23 @@ class Jobs:
         Raises NotFoundError; Fenced for another attempt, or another ending; ConflictError for a
         run that is not over.
         """
-        said = digest_of(msgspec.json.encode((actor.sender, attempt, fence, ending)))
+        digest = digest_of(msgspec.json.encode((actor.sender, attempt, fence, ending)))
         row = self.queue.get(run)
-        if row.attempt == attempt and row.fence == fence and row.ended == said:
+        if row.attempt == attempt and row.fence == fence and row.ended == digest:
             return row
         row = self.held(actor, run, attempt, fence)
         state, due_ms, awaits = await self._following(row, ending)
         await self.give_up(row)
         try:
             row = self.queue.end(
-                row, state, said, due_ms=due_ms, failed=ending.error, awaits=awaits
+                row, state, digest, due_ms=due_ms, failed=ending.error, awaits=awaits
             )
         except Fenced:
             found = self.queue.get(run)
-            if (found.attempt, found.ended) != (attempt, said):
+            if (found.attempt, found.ended) != (attempt, digest):
                 raise
-            return found  # it was said again before it was answered
-        with suppress(ArtificerError):  # what they are not told, they find out
+            return found  # the same ending came again before the answer
+        with suppress(ArtificerError):  # they find out by themselves too
             await self.families.tell(row, ending, self.reach)
         self.changed.set()
         return row
@@ -216,7 +216,7 @@ class Jobs:
             self.queue.end(row, "dead", "", failed=error.message)
             raise
         if await self.storage.signals.read(row.run, state.letters):
-            return "queued", 0, False  # somebody said something that the worker has not seen
+            return "queued", 0, False  # there is a signal that the worker has not seen
         if ending.outcome == "done":
             if state.status is None:
                 raise ConflictError(f"Run {row.run} is not over.", hint="Resume it, or park it.")

@@ -30,7 +30,7 @@ _HOST_TYPES = ("ip_address", "port", "scope_target")
 _OURS = ("host", "content-length", "transfer-encoding", "connection", "idempotency-key")
 
 FENCING_HEADER = "Fencing-Token"
-"""Where the server of a fenced tool finds the fencing token, beside ``Idempotency-Key``."""
+"""Where the server of a fenced tool finds the fencing token, next to ``Idempotency-Key``."""
 
 TRACE_HEADER = "traceparent"
 """Where the server of a tool with ``trace`` finds the call's span (W3C Trace Context)."""
@@ -271,7 +271,7 @@ def _header_faults(keys: HttpKeys) -> Iterator[Misread]:
 def _body_faults(keys: HttpKeys) -> Iterator[Misread]:
     key = "body" if keys.body is not None else "body_template"
     if keys.body is not None and keys.body_template is not None:
-        yield Misread("body", "cannot stand beside body_template")
+        yield Misread("body", "cannot be combined with body_template")
     elif keys.body is None and keys.body_template is None:
         return
     if keys.method in ("GET", "HEAD"):

@@ -70,10 +70,10 @@ def adopt(server: str, facts: RemoteFacts, contract: McpContract) -> RemoteTool:
     output = None if facts.output_schema is None else _bounded(facts.output_schema)
     if output is not None:
         compile_schema(output)
-    said = clip(readable(facts.description) or "no description", MAX_DESCRIPTION)
+    words = clip(readable(facts.description) or "no description", MAX_DESCRIPTION)
     definition = ToolDefinition(
         name=_name(server, facts.name),
-        description=f"(A tool of the MCP server {server!r}, which says of it:) {said}",
+        description=f"(A tool of the MCP server {server!r}, which says of it:) {words}",
         input_schema=schema,
         effect=contract.effect,
         risk=contract.risk,

@@ -1,4 +1,4 @@
-"""Evidence of one interaction with a session: what was sent, and what the program said to it."""
+"""Evidence of one interaction with a session: the line that was sent, and the program's answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SessionEnvelope(Value):
 
     ``line`` is what was sent, None when nothing was. ``started`` says that the program was started
     for this call, and knows of nothing that was sent before. ``ready`` is whether it waits for the
-    next line, at ``prompt``, of its ``child`` session where one is open. ``before`` is what it said
+    next line, at ``prompt``, of its ``child`` session where one is open. ``before`` is its output
     between two calls or, where the manifest wants ``events``, these are; ``events_lost`` counts
     those that were too many or too old. ``output_hash`` is the digest of every
     byte it wrote, ``blob`` where they are kept when they are too many for this envelope.

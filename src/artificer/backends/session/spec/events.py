@@ -48,7 +48,7 @@ class EventQueue:
         """How often the program is listened to."""
         return self._keys.poll_interval_ms / 1000
 
-    def hear(self, written: str, *, now: float, timestamp: str) -> None:
+    def read(self, written: str, *, now: float, timestamp: str) -> None:
         """Take what a program has written at ``now``, in seconds of any clock."""
         *lines, self._unfinished = (self._unfinished + written).split("\n")
         for line in lines:

@@ -33,7 +33,7 @@ class Prompts:
         """The program was started: nothing is open."""
         self.seat, self.is_announced = Seat.OWN, False
 
-    def hear(self, text: str) -> None:
+    def read(self, text: str) -> None:
         """Look for the announcement of a child in what the program has written."""
         if self.opens is not None and not self.is_announced:
             self.is_announced = matches(self.opens, text)

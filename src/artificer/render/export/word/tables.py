@@ -18,7 +18,7 @@ from artificer.render.export.tree import classes, text_of
 from artificer.render.export.word.xml import hairlines, header_row, keep_rows
 
 _PAD, _LONGEST, _LONG, _LINE = 2.0, 24, 60, 160
-"""Characters: beside a text, of a word that is kept whole, of a text on one line, of a line."""
+"""Characters: next to a text, of a word that is kept whole, of a text on one line, of a line."""
 
 
 def cells_of(

@@ -70,10 +70,10 @@ def _pytest(text: str) -> Counted | None:
     lines = _PYTEST.findall(text)
     if not lines:
         return None
-    said = "\n".join(lines)
-    executed = _sum(r"(\d+) (?:passed|failed|xpassed)", said)
+    counts = "\n".join(lines)
+    executed = _sum(r"(\d+) (?:passed|failed|xpassed)", counts)
     executed -= len(re.findall(_SUBFAILED, text, re.MULTILINE))
-    skipped = _sum(r"(\d+) (?:skipped|xfailed)", said)
+    skipped = _sum(r"(\d+) (?:skipped|xfailed)", counts)
     failed = _names(r"^(?:FAILED|ERROR) (\S+)", text) | _names(_SUBFAILED, text)
     return Counted(max(0, executed), skipped, failed)
 
@@ -124,9 +124,9 @@ def _jest(text: str) -> Counted | None:
     if not lines:
         none = re.search(r"^(?:No tests found|No test files found)", text, re.MULTILINE)
         return Counted(0) if none else None
-    said = "\n".join(lines)
+    counts = "\n".join(lines)
     failed = _names(r"^[ \t]*● (.+)$", text) | _names(r"^[ \t]*FAIL[ \t]+(.+)$", text)
-    return Counted(_sum(r"(\d+) (?:passed|failed)", said), _sum(r"(\d+) skipped", said), failed)
+    return Counted(_sum(r"(\d+) (?:passed|failed)", counts), _sum(r"(\d+) skipped", counts), failed)
 
 
 def _others(text: str) -> Counted | None:

@@ -62,8 +62,8 @@ def weigh(
             names = ", ".join(sorted(after.counted.failed)[:10]) if after.counted else ""
             old = _concern("old_failure", f"The check fails as it did before the change: {names}")
             return Weighed(False, after.report, (old, *found), notes)
-        said = [*notes, *(f"Besides: {concern.text}." for concern in found)]
-        return Weighed(False, "\n".join([after.report, *said]))
+        lines = [*notes, *(f"Besides: {concern.text}." for concern in found)]
+        return Weighed(False, "\n".join([after.report, *lines]))
     if after.counted is not None and after.counted.executed == 0:
         return Weighed(False, f"{NO_TEST}\n{after.report}")
     return Weighed(True, "", found, notes)

@@ -1,4 +1,4 @@
-"""The words between a queue and its workers: a lease, a heartbeat's answer, an ending."""
+"""The messages between a queue and its workers: a lease, the answer to a heartbeat, an ending."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Beat(Struct, frozen=True):
 
 
 class JobEnding(Struct, frozen=True):
-    """How an attempt ends: the same one may be said twice."""
+    """How an attempt ends: the same ending may be sent twice."""
 
     outcome: JobOutcome = "done"
     seconds: float | None = None
