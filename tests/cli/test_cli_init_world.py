@@ -47,7 +47,7 @@ async def test_init_makes_a_world_and_says_what_is_next(
     config = load_config(shell.cwd)
     assert (config.storage, config.model) == (url, "openai/gpt-5")
     again = await shell.run("init", "--world", url, env=keys)
-    assert again.code == 0 and "there already" in again.err
+    assert again.code == 0 and "exists already" in again.err
     assert (await shell.run("verify", env=keys)).code == 0
     other = await shell.run("init", "--world", url.replace(schema, "another"), env=keys)
     assert other.code == 3 and "its world is another one" in other.err
@@ -95,7 +95,7 @@ def s3_keys(server: ObjectServer) -> dict[str, str]:
 async def test_a_password_is_never_written(shell: Shell, where: str) -> None:
     refused = await shell.run("init", "--world", f"postgresql://{where}schema=x")
     assert refused.code == 3
-    assert "holds a password" in refused.err and "PGPASSWORD" in refused.err
+    assert "contains a password" in refused.err and "PGPASSWORD" in refused.err
     assert "quokka" not in refused.err
     assert list(shell.cwd.iterdir()) == []
 
@@ -107,7 +107,7 @@ async def test_where_no_server_answers_nothing_is_written(shell: Shell, tmp_path
 
 
 async def test_roles_are_about_a_world_in_a_database(shell: Shell) -> None:
-    assert "add --world" in (await shell.run("init", "--role", "w")).err
+    assert "need --world" in (await shell.run("init", "--role", "w")).err
     assert "in PostgreSQL" in (await shell.run("init", "--world", "sqlite", "--role", "w")).err
     plain = await shell.run("init", "--world", "sqlite")
     assert plain.code == 0 and (shell.home / "test" / "journal.db").exists()

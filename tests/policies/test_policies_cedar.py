@@ -193,7 +193,7 @@ class TestFaults:
             (f'{PERMIT}\n@id(";//")\npermit(principal,\n action,\n ressource);', 2, "ressource"),
             (f"{PERMIT}\n{PERMIT[:-1]}", 2, "end of input"),
             ("\n\npermit(principal == ?principal, action, resource);", 3, "template"),
-            ('@ask("x")\nforbid(principal, action, resource);', 1, "nobody's to allow"),
+            ('@ask("x")\nforbid(principal, action, resource);', 1, "nobody can approve"),
             (f'{PERMIT}\n@asks("x") {PERMIT}', 2, "did you mean @ask"),
             (f'@Ask("x") {PERMIT}', 1, "did you mean @ask"),
         ],

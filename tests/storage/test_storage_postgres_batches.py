@@ -120,7 +120,7 @@ async def test_a_commit_that_nobody_can_ask_about_is_not_said_to_have_failed(
 
     (outcome,) = writing.commit([UnitOfWork(last)])
     assert isinstance(outcome, OperatorError) and outcome.hint is not None
-    assert "Nobody knows yet" in outcome.hint
+    assert "It is unknown whether" in outcome.hint
     assert len(await storage.journal.read("a")) == 1
     await storage.aclose()
 

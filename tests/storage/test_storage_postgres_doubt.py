@@ -211,7 +211,7 @@ async def test_what_the_database_refuses_while_an_append_is_in_doubt_stays_in_do
     (outcome,) = outcomes
     assert isinstance(outcome, OperatorError) and outcome.hint is not None
     assert "denies this user" in outcome.message
-    assert "Nobody knows yet" in outcome.hint
+    assert "It is unknown whether" in outcome.hint
     await check(storage, "a")
 
 
