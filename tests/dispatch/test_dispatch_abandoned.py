@@ -40,7 +40,7 @@ async def test_a_dead_letter_and_the_run_that_waits_for_it(tmp_path: Path) -> No
         assert isinstance(awaits, AwaitsRuns)
         dead, _ = awaits.runs
         before = await world.archive.explain(top)
-        assert "A worker goes on with it then." in before.why
+        assert "A worker continues it then." in before.why
         fail(world, dead, "There is no room on the disk.")
 
         letter = await world.archive.explain(dead)
@@ -50,7 +50,7 @@ async def test_a_dead_letter_and_the_run_that_waits_for_it(tmp_path: Path) -> No
         assert not letter.queued
         caller = await world.archive.explain(top)
         assert f"Workers leave {dead} alone: a person has to see to that first." in caller.why
-        assert "A worker goes on with it then." not in caller.why
+        assert "A worker continues it then." not in caller.why
         assert caller.next == (f"artificer explain {dead}", f"artificer cancel {top}")
 
         await world.cancel(dead)
