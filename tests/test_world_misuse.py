@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import artificer
 from artificer.agent import Agent
+from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError
-from artificer.ports import Question
+from artificer.ports import Call, Memo, Payload, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.values.model import ModelFailure
+from artificer.values.blocks import Message
+from artificer.values.model import ModelFailure, Usage
 from artificer.world import World
 
 pytestmark = pytest.mark.req("world-misuse")
@@ -123,3 +127,67 @@ async def test_a_provider_that_raises_is_named_and_leaves_a_run_to_resume() -> N
             await world.run("Hi.", agent, run_id="x")
         assert raised.value.hint is not None and "ModelFailure" in raised.value.hint
         assert (await world.resume("x", agent)).text == "Hello."
+
+
+class Answering:
+    """A provider that returns whatever it was made with."""
+
+    name = "own"
+
+    def __init__(self, answer: Any) -> None:
+        self.answers = [answer, say("Hello.")]
+
+    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+        return Payload({}, "messages", memo.items(None, messages, lambda m: [m.to_json()]))
+
+    async def generate(self, payload: Payload, on_delta: object) -> Any:
+        answer = self.answers.pop(0)
+        return answer() if callable(answer) else answer
+
+    async def aclose(self) -> None:
+        """Close nothing."""
+
+
+@pytest.mark.req("world-reply-checked")
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "returned a NoneType, not a ModelReply"),
+        ({"text": "Hello."}, "returned a dict, not a ModelReply"),
+        (lambda: sys.exit(3), "raised SystemExit: 3"),
+        (ModelFailure(code="teapot", message="Short."), "cannot be recorded: .*/code"),  # type: ignore[arg-type]
+        (ModelFailure(code="auth", message=None), "cannot be recorded: .*/message"),  # type: ignore[arg-type]
+        (say("Hello.").replace(stop="later"), "cannot be recorded: .*/stop"),
+        (say("Hello.").replace(model=None), "cannot be recorded: .*/model"),
+        (say("Hello.").replace(usage=Usage(input_tokens=1.5)), "cannot be recorded: .*/usage"),  # type: ignore[arg-type]
+        (say("Hello.").replace(usage=Usage(input_tokens=2**70)), "cannot be recorded"),
+        (reply(call("t")).replace(blocks=("Hello.",)), "cannot be recorded: .*/blocks/0"),
+    ],
+)
+async def test_a_reply_that_nobody_could_read_again_is_not_recorded(answer: Any, said: str) -> None:
+    provider = Answering(answer)
+    async with World.in_memory(providers=[provider]) as world:
+        with pytest.raises(AuthorError, match=f"The provider own .*{said}"):
+            await world.run("Hi.", Agent("own/m"), run_id="x")
+        assert (await world.archive.verify()).problems == []
+        assert (await world.resume("x", Agent("own/m"))).text == "Hello."
+        assert (await world.archive.replay("x")).identical
+
+
+@pytest.mark.req("world-reply-checked")
+@pytest.mark.parametrize(
+    "receipt", [None, "done", lambda: sys.exit(3), Receipt(status="fine", content="x")]
+)
+async def test_a_receipt_that_nobody_could_read_again_is_not_recorded(receipt: Any) -> None:
+    class Odd:
+        tools = (double.definition.replace(name="odd", effect="once"),)
+
+        async def execute(self, call: Call) -> Any:
+            return receipt() if callable(receipt) else receipt
+
+    model = ScriptedProvider([reply(call("odd", number=1)), say("It broke.")])
+    async with World.in_memory() as world:
+        run = await world.run("Hi.", Agent(model, tools=[Odd()], kind="chat"))
+        assert run.text == "It broke."
+        assert "error" in str(model.requests[1]["messages"][-1])
+        assert (await world.archive.verify()).problems == []

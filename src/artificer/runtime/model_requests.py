@@ -13,7 +13,7 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError, AuthorError
+from artificer.errors import ArtificerError, AuthorError, CanonicalError, InvalidValueError
 from artificer.ports import BlobStore, Clock, Payload, Provider
 from artificer.runtime.accounts import NO_CHARGES, Charges, RequestSize
 from artificer.runtime.budgets import Budgets
@@ -226,20 +226,41 @@ class ModelRequests(Struct, frozen=True):
                 deltas = CleanDeltas(self.clean, on_delta)
                 reply = await provider.generate(payload, deltas)
                 deltas.flush()
-                return cleaned_reply(reply, self.clean)
+                return cleaned_reply(_checked(provider.name, reply), self.clean)
         except TimeoutError:
             if not limit.expired():
                 raise
             return ModelFailure(code="out_of_time", message="The run's time was over.")
         except ArtificerError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise AuthorError(
                 f"The provider {provider.name} raised {type(error).__name__}: "
                 f"{self.clean(str(error))}",
                 hint="A provider returns a ModelFailure for what can go wrong. Fix it and resume "
                 "the run.",
             ) from error
+
+
+def _checked(provider: str, reply: object) -> ModelReply | ModelFailure:
+    """Return what a provider returned, if it can be recorded and read again."""
+    if not isinstance(reply, ModelReply | ModelFailure):
+        raise AuthorError(
+            f"The provider {provider} returned a {type(reply).__name__}, not a ModelReply or a "
+            "ModelFailure.",
+            hint="Fix it and resume the run.",
+        )
+    try:
+        reply = reply.verified()
+        if isinstance(reply, ModelReply):
+            canonical(structs.asdict(reply.usage))  # of any size, but numbers of JSON
+    except (InvalidValueError, CanonicalError) as error:
+        raise AuthorError(
+            f"The provider {provider} returned a {type(reply).__name__} that cannot be recorded: "
+            f"{error.message}",
+            hint="Fix it and resume the run. Its conformance suite finds such replies.",
+        ) from error
+    return reply
 
 
 def _counted(

@@ -191,10 +191,10 @@ class Performer(Struct, frozen=True):
         limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
         try:
             async with limit:
-                return (await executor.execute(call)).verified()
+                return _checked(intent.tool, await executor.execute(call))
         except ArtificerError as error:
             return _failed("error", intent, error.message)
-        except (Exception, asyncio.CancelledError) as error:  # one broken tool must not end a run
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # must not end a run
             if limit.expired():
                 return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
             if _is_cancellation(error):
@@ -391,6 +391,15 @@ def _of_child(receipt: Receipt) -> dict[str, Any]:
 
 def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:
     return Receipt(status=status, content=not_ok(status, f"{intent.tool}: {detail}"))
+
+
+def _checked(tool: str, receipt: object) -> Receipt:
+    """Return what an executor returned, if it can be recorded and read again."""
+    if isinstance(receipt, Receipt):
+        return receipt.verified()
+    problem = f"Its executor returned a {type(receipt).__name__}, not a Receipt."
+    log.error("tool %s: %s", tool, problem)
+    raise AuthorError(problem)
 
 
 def _is_cancellation(error: BaseException) -> bool:
