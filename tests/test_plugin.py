@@ -196,7 +196,34 @@ def test_a_package_that_cannot_be_used_is_named(project: Project, site: Path) ->
     assert "ZeroDivisionError" in made.stderr and "Update artificer-example-plugin" in made.stderr
     (broken / "artificer_plugin" / "backend.py").write_text("BACKEND = 1\n")
     made = project.artificer("tools", "check", "tools")
-    assert "is of type int, not RegisteredBackend" in made.stderr
+    assert "is of type int, not Backend" in made.stderr
+
+
+@pytest.mark.req("plugin-command", "plugin-doctor", "plugin-blamed")
+def test_an_installed_package_adds_a_command(project: Project, site: Path) -> None:
+    shown = project.artificer("sqlite", "people.db")
+    assert (shown.returncode, shown.stdout) == (0, "people: name, born\n"), shown.stderr
+    missing = project.artificer("sqlite", "nowhere.db")
+    assert missing.returncode == 3 and "hint: Name a database." in missing.stderr
+    assert "Missing argument 'FILE'" in project.artificer("sqlite").stderr
+    assert "No such command 'sqlit'" in project.artificer("sqlit").stderr
+    broken = project.folder / "broken"
+    shutil.copytree(site, broken)
+    (broken / "artificer_plugin" / "commands.py").write_text(
+        "import click\n\n@click.command()\ndef sqlite(): raise KeyError('Bad luck')\n"
+    )
+    (broken / "artificer_plugin" / "storage.py").write_text("STORAGE = 1 / 0\n")
+    project.environment["PYTHONPATH"] = str(broken)
+    failed = project.artificer("sqlite")
+    assert failed.returncode == 70
+    assert "This is a bug in the package artificer-example-plugin 1.0.0." in failed.stderr
+    found = {
+        line["what"]: line for line in json.loads(project.artificer("doctor", "--json").stdout)
+    }
+    assert found["artificer.providers relay"]["detail"] == "artificer-example-plugin 1.0.0"
+    assert found["artificer.commands sqlite"]["ok"] is True
+    assert found["artificer.storage elsewhere"]["ok"] is False
+    assert "ZeroDivisionError" in found["artificer.storage elsewhere"]["detail"]
 
 
 @pytest.mark.req("plugin-conformance")

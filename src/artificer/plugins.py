@@ -6,16 +6,20 @@ Entry points are read only for a name that is not built in: that takes longer th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from artificer.errors import ConfigError
+from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
+
+_packages: dict[str, str] = {}
+"""The installed packages that something was taken from: by the name that Python imports."""
 
 
 def load(target: str) -> Any:
@@ -36,18 +40,43 @@ def on_call(target: str) -> Any:
     return imported
 
 
+def package_behind(error: BaseException) -> str | None:
+    """Return the installed package whose code raised an error, if it was a plug-in's."""
+    found, step = None, error.__traceback__
+    while step is not None:
+        found = _packages.get(step.tb_frame.f_globals.get("__name__", "").partition(".")[0], found)
+        step = step.tb_next
+    return found
+
+
+class PlugIn(NamedTuple):
+    """Something that an installed package offers in an entry-point group.
+
+    ``fault`` says why it cannot be used; it is empty for one that can.
+    """
+
+    group: str
+    name: str
+    package: str
+    fault: str
+
+
 class Registry(Generic[T]):
     """Things of one kind by name: those built in, and those of an entry-point group.
 
-    All of them are instances of ``kind``. A built-in name cannot be replaced.
+    All of them are instances of ``kind``, which ``called`` names in errors. A built-in name cannot
+    be replaced.
     """
 
-    def __init__(self, group: str, kind: type[T], built_in: Mapping[str, str]) -> None:
+    def __init__(
+        self, group: str, kind: type[T], built_in: Mapping[str, str], called: str = ""
+    ) -> None:
         self._group = group
         self._kind = kind
+        self._called = called or kind.__name__
         self._built_in = built_in
         self._loaded: dict[str, T] = {}
-        self._installed: dict[str, EntryPoint] | None = None
+        self._installed: dict[str, list[EntryPoint]] | None = None
 
     def get(self, name: str) -> T | None:
         """Return the thing of that name, or None.
@@ -73,27 +102,72 @@ class Registry(Generic[T]):
         """All names, the built-in ones first."""
         return (*self._built_in, *self._others())
 
-    def _others(self) -> dict[str, EntryPoint]:
+    def plug_ins(self) -> Iterator[PlugIn]:
+        """Yield what installed packages offer, whether it can be used or not. Imports all of it."""
+        from importlib.metadata import entry_points
+
+        for entry in sorted(entry_points(group=self._group)):
+            fault = ""
+            if entry.name in self._built_in:
+                fault = f"{entry.name!r} is built in and cannot be replaced."
+            else:
+                try:
+                    self.get(entry.name)
+                except ConfigError as error:
+                    fault = error.message
+            yield PlugIn(self._group, entry.name, _package(entry), fault)
+
+    def _others(self) -> dict[str, list[EntryPoint]]:
         if self._installed is None:
             from importlib.metadata import entry_points
 
-            found = entry_points(group=self._group)
-            self._installed = {e.name: e for e in found if e.name not in self._built_in}
+            self._installed = {}
+            for entry in entry_points(group=self._group):
+                if entry.name not in self._built_in:
+                    self._installed.setdefault(entry.name, []).append(entry)
         return self._installed
 
-    def _plugged_in(self, entry: EntryPoint) -> T:
-        package = entry.dist.name if entry.dist else "an installed package"
+    def _plugged_in(self, entries: Sequence[EntryPoint]) -> T:
+        entry, package = entries[0], _package(entries[0])
+        if len(entries) > 1:
+            packages = " and ".join(sorted(map(_package, entries)))
+            raise ConfigError(
+                f"The plug-in {entry.name!r} ({self._group}) is offered by {packages}.",
+                hint="Uninstall all of them but one.",
+            )
         where = f"The plug-in {entry.name!r} of {package} ({self._group})"
         try:
             found = entry.load()
-        except Exception as error:  # a stranger's module may raise anything
+        except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             raise ConfigError(
                 f"{where} cannot be imported: {type(error).__name__}: {error}",
-                hint=f"Update {package}, or uninstall it.",
+                hint=_required(entry) or f"Update {package}, or uninstall it.",
             ) from error
+        if isinstance(found, type):
+            raise ConfigError(
+                f"{where} is the class {found.__name__}, not an object.",
+                hint=f"{entry.value} must name an instance of a {self._called}.",
+            )
         if not isinstance(found, self._kind):
             raise ConfigError(
-                f"{where} is of type {type(found).__name__}, not {self._kind.__name__}.",
-                hint=f"{package} was made for another release of Artificer.",
+                f"{where} is of type {type(found).__name__}, not {self._called}.",
+                hint=f"{entry.value} must name a {self._called}; or {package} was made for another "
+                "release of Artificer.",
             )
+        _packages[entry.module.partition(".")[0]] = package
         return found
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an installed package"
+
+
+def _required(entry: EntryPoint) -> str:
+    """Which release of Artificer the package of a plug-in was made for, if it says one."""
+    from re import fullmatch
+
+    for requirement in (entry.dist.requires or ()) if entry.dist else ():
+        found = fullmatch(r"artificer(?:\[[^]]*\])?\s*\(?([<>=!~][^;)]*)\)?.*", requirement)
+        if found:
+            return f"It is made for artificer {found[1].strip()}; this is {RELEASE}."
+    return ""

@@ -32,6 +32,7 @@ LIGHT_MODULES = {
     "artificer.cli.main",
     "artificer.cli.settings",
     "artificer.errors",
+    "artificer.plugins",
     "artificer.values",
     "artificer.values.release",
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from importlib import import_module
 from typing import NoReturn
 
 import click
@@ -18,6 +17,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal import console
 from artificer.cli.terminal.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
 from artificer.errors import ArtificerError
+from artificer.plugins import Registry, package_behind
 from artificer.values.release import RELEASE
 
 SECTIONS = {
@@ -81,7 +81,18 @@ SECTIONS = {
 """The commands by task; each has its declaration below ``cli.commands``, and its help in a line."""
 
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
-"""All commands, by name."""
+"""All commands that are built in, by name."""
+
+REGISTRY: Registry[click.Command] = Registry(
+    "artificer.commands",
+    click.Command,
+    {
+        name: f"artificer.cli.commands.{place.replace('.', ':')}"
+        for name, (place, _) in COMMANDS.items()
+    },
+    "command of click",
+)
+"""All commands. Those of installed packages are looked for when a name is not built in."""
 
 
 class LazyGroup(click.Group):
@@ -92,19 +103,17 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command's declaration. Returns None for an unknown name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name][0].partition(".")
-        command = getattr(import_module(f"artificer.cli.commands.{module}"), name)
-        assert isinstance(command, click.Command)
-        return command
+        """Import a command's declaration. Returns None for an unknown name.
+
+        Raises ConfigError for one of an installed package that cannot be used.
+        """
+        return REGISTRY.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for an unknown one, suggest the nearest known one."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        if not args[0].startswith("-") and args[0] not in REGISTRY:
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
@@ -176,7 +185,8 @@ def main() -> NoReturn:
 def perform(arguments: list[str]) -> int:
     """Perform a command line and return its exit code. Raises nothing."""
     try:
-        return int(cli.main(arguments, prog_name="artificer", standalone_mode=False) or Exit.OK)
+        code = cli.main(arguments, prog_name="artificer", standalone_mode=False)
+        return int(code) if isinstance(code, int) else Exit.OK
     except click.ClickException as error:
         return _correct(error, arguments)
     except Interrupted as error:
@@ -212,6 +222,12 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError):
         console.complain(f"{error.strerror or error}: {error.filename or 'a file or connection'}")
         return Exit.OPERATOR
+    if package := package_behind(error):
+        console.complain(
+            f"{type(error).__name__}: {error}. This is a bug in the package {package}.",
+            "Please report it there, with the traceback that ARTIFICER_DEBUG=1 prints.",
+        )
+        return Exit.BUG
     console.complain(
         f"{type(error).__name__}: {error}. This is a bug in Artificer.",
         "Please report it with the traceback that ARTIFICER_DEBUG=1 prints.",

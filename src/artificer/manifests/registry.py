@@ -26,6 +26,7 @@ BACKENDS = Registry(
         name: f"artificer.backends.{name}.backend:BACKEND"
         for name in ("command", "http", "mcp", "session", "browser")
     },
+    "Backend",
 )
 """In the order in which the format's reference prefers sections where there are several."""
 

@@ -13,6 +13,7 @@ from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.setup.databases import is_in_database, replication_of
+from artificer.cli.setup.plugged_in import plug_ins
 from artificer.cli.setup.probe import ask_model, journal_finding
 from artificer.cli.setup.shown_url import shown_url
 from artificer.cli.terminal.console import one_line, out, out_json
@@ -43,7 +44,7 @@ async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
     """Print what was found; return 1 if something is wrong."""
     config = configuration(settings)
     ok, detail = await journal_finding(config)
-    diagnoses = [*_program(), *_places(config), Diagnosis("journal", ok, detail)]
+    diagnoses = [*_program(), *_plug_ins(), *_places(config), Diagnosis("journal", ok, detail)]
     diagnoses += await asyncio.to_thread(_database, config)
     diagnoses += [*_sandboxes(config)]
     usable, found = await asyncio.to_thread(_secrets, config)
@@ -75,6 +76,14 @@ def _program() -> list[Diagnosis]:
         hint = "" if version else how_to_install(extra)
         found.append(Diagnosis(f"extra {extra}", bool(version) or None, detail, hint))
     return found
+
+
+def _plug_ins() -> list[Diagnosis]:
+    """Each thing that an installed package adds, by its entry-point group and name."""
+    return [
+        Diagnosis(f"{found.group} {found.name}", not found.fault, found.fault or found.package)
+        for found in plug_ins()
+    ]
 
 
 def _places(config: Config) -> list[Diagnosis]:
