@@ -19,7 +19,7 @@ from typing import get_args
 from artificer.ports import Durability, Head, Journal, Record
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from measure import Contestant, Row, Spent, by_turns, main, row, spent_by, timed
 
 PAYLOAD = {"type": "ToolReturned", "content": "x" * 420}

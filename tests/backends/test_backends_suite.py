@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -276,7 +278,7 @@ async def test_a_call_without_an_end_is_noticed() -> None:
         async def execute(self, call: Call) -> Any:
             await asyncio.sleep(100)
 
-    endless = {"endless": lambda: ("look_up", {"key": "a"})}
+    endless = {"endless": lambda: ("look_up", {"key": "a"}), "at_work": lambda: lambda: 0}
     assert await faults(EndlessCallSuite, executor=Endless, **endless) == {
         "test_a_call_ends_in_its_time"
     }
@@ -284,3 +286,31 @@ async def test_a_call_without_an_end_is_noticed() -> None:
         "test_a_call_ends_in_its_time",
         "test_a_long_call_ends_when_it_is_cancelled",
     }
+
+
+async def test_work_that_goes_on_after_its_call_is_noticed() -> None:
+    """Whether the time was up or the call was cancelled: its receipt alone proves nothing."""
+    going = threading.Event()
+    at_work: list[None] = []
+
+    def work() -> None:
+        at_work.append(None)
+        going.wait()
+
+    class Abandoning(Wrapped):
+        async def execute(self, call: Call) -> Any:
+            thread = asyncio.get_running_loop().run_in_executor(pool, work)
+            try:
+                await asyncio.wait_for(asyncio.shield(thread), call.definition.timeout_ms / 1000)
+            except TimeoutError:
+                return Receipt(status="timeout", content="The time was up.")
+
+    with ThreadPoolExecutor() as pool:
+        found = await faults(
+            EndlessCallSuite,
+            executor=Abandoning,
+            endless=lambda: ("look_up", {"key": "a"}),
+            at_work=lambda: lambda: len(at_work),
+        )
+        going.set()
+    assert found == {"test_a_call_ends_in_its_time", "test_a_long_call_ends_when_it_is_cancelled"}

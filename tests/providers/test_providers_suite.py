@@ -16,10 +16,16 @@ from artificer.contracts.definition import ModelRequest
 from artificer.ports import Memo, Payload, Provider
 from artificer.providers.chain import ProviderChain
 from artificer.providers.recorded import RecordedProvider
-from artificer.providers.scripted import ScriptedProvider, say
-from artificer.testing.provider_suite import CONVERSATION, ProviderSuite, digest, prepared
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.testing.provider_suite import (
+    CONVERSATION,
+    ProviderSuite,
+    SilentProviderSuite,
+    digest,
+    prepared,
+)
 from artificer.values.blocks import Message, TextBlock
-from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta
+from artificer.values.model import ArgumentsDelta, Delta, ModelFailure, ModelReply, TextDelta
 from suite_faults import faults
 
 pytestmark = pytest.mark.req("suite-provider")
@@ -163,6 +169,30 @@ class Late(ScriptedProvider):
         return say("Hello.")
 
 
+class Slow(ScriptedProvider):
+    """It streams on while the next request is answered."""
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        for _ in range(9):
+            await asyncio.sleep(0)
+
+        async def stream_on() -> None:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            on_delta(TextDelta(text="Hello."))
+
+        self.late = asyncio.ensure_future(stream_on())
+        return say("Hello.")
+
+
+class OtherCall(ScriptedProvider):
+    """It streams other arguments than its reply has."""
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        on_delta(ArgumentsDelta(index=0, name="weather", text='{"city":"Rome"}'))
+        return reply(call("weather", city="Oslo"))
+
+
 class Empty(ScriptedProvider):
     async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
         return ModelReply(blocks=(TextBlock(text=""),)[:0], stop="end_turn")
@@ -200,6 +230,8 @@ class ClosedOnce(ScriptedProvider):
         (Changing, "test_mapping_changes_none_of_its_arguments"),
         (Babbling, "test_a_reply_is_complete"),
         (Late, "test_a_reply_is_complete"),
+        (Slow, "test_a_reply_is_complete"),
+        (OtherCall, "test_a_reply_is_complete"),
         (Empty, "test_a_reply_is_complete"),
         (Deaf, "test_a_cancelled_request_ends"),
         (ClosedOnce, "test_closing_twice_is_closing_once"),
@@ -215,3 +247,81 @@ async def test_a_wrong_provider_is_noticed(wrong: Any, noticed_by: str) -> None:
 async def test_one_that_raises_is_noticed() -> None:
     found = await faults(ProviderSuite, provider=good, unreachable=lambda: Raising([]))
     assert found == {"test_a_failure_is_a_value"}
+
+
+async def test_a_failure_of_an_unknown_kind_is_noticed() -> None:
+    teapot = ModelFailure(code="teapot", message="Short and stout.")  # type: ignore[arg-type]
+    found = await faults(
+        ProviderSuite, provider=good, unreachable=lambda: ScriptedProvider(lambda body: teapot)
+    )
+    assert found == {"test_a_failure_is_a_value"}
+
+
+class SilentServer:
+    """Takes requests and says nothing."""
+
+    def __init__(self) -> None:
+        self.held: set[asyncio.StreamWriter] = set()
+
+    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.held.add(writer)
+        try:
+            while await reader.read(4096):
+                pass
+        except ConnectionError:
+            pass
+        finally:
+            self.held.discard(writer)
+            writer.close()
+
+
+@pytest.fixture
+async def silent_server() -> AsyncIterator[tuple[SilentServer, str]]:
+    silent = SilentServer()
+    async with await asyncio.start_server(silent.take, "127.0.0.1", 0) as server:
+        yield silent, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+class TestSilentWires(SilentProviderSuite):
+    """The three wire formats."""
+
+    @pytest.fixture(params=["chat", "messages", "responses"])
+    def silent(
+        self, request: pytest.FixtureRequest, silent_server: tuple[SilentServer, str]
+    ) -> Provider:
+        return PROVIDERS[request.param](base_url=silent_server[1], api_key=KEY, limits=QUICK)
+
+    @pytest.fixture
+    def held_open(self, silent_server: tuple[SilentServer, str]) -> Callable[[], int]:
+        return lambda: len(silent_server[0].held)
+
+
+class Leaking(ScriptedProvider):
+    """It leaves its connection open when its request is cancelled."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__([])
+        self.port = int(url.rpartition(":")[2])
+        self.open: list[asyncio.StreamWriter] = []
+
+    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        self.open.append(writer)
+        await reader.read()
+        return say("Hello.")
+
+    async def aclose(self) -> None:
+        for writer in self.open:
+            writer.close()
+
+
+async def test_a_request_that_stays_open_is_noticed(
+    silent_server: tuple[SilentServer, str],
+) -> None:
+    server, url = silent_server
+    leaking = Leaking(url)
+    found = await faults(
+        SilentProviderSuite, silent=lambda: leaking, held_open=lambda: lambda: len(server.held)
+    )
+    await leaking.aclose()
+    assert found == {"test_a_cancelled_request_is_closed"}

@@ -34,7 +34,7 @@ from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.testing.rig import Rig, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock
 from artificer.values.canon import digest_of

@@ -7,7 +7,7 @@ import pytest
 from artificer.ports import Head
 from artificer.runtime.listing import PAGE, exists, newest
 from artificer.storage.memory import MemoryJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = pytest.mark.req("runs-page")
 

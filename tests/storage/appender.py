@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 
 async def main(path: str, durability: str) -> None:

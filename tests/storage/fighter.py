@@ -10,7 +10,7 @@ import time
 
 from artificer.errors import Fenced
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 
 async def main(path: str, seconds: float) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from artificer.errors import OperatorError
 from artificer.ports import Head
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 
 def size_of(path: str) -> int:

@@ -16,7 +16,7 @@ from artificer.ports import Head, Record, RunHead
 from artificer.storage.audit import MAX_PROBLEMS
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.values.canon import canonical, digest_of
 
 pytestmark = pytest.mark.req("journal-audit")

@@ -14,7 +14,7 @@ from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.settling import look_at, settle_world
 from artificer.storage.postgres.storage import PostgresStorage
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = pytest.mark.xdist_group("servers")
 

@@ -15,7 +15,7 @@ from artificer.ports import Amount, Head, SpendingLimit
 from artificer.storage.sqlite import SqliteJournal
 from artificer.testing import budget_suite
 from artificer.testing.budget_suite import settle
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.values.canon import canonical, digest_of
 
 pytestmark = pytest.mark.req("chained-notes")

@@ -39,7 +39,7 @@ from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.writer import PostgresWriter
 from artificer.testing.blob_suite import BlobSuite
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.testing.storage_suite import StorageSuite
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelReply

@@ -34,7 +34,7 @@ from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork
 from artificer.storage.postgres.writer import WritingLine
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.values.canon import digest_of
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-batches")]

@@ -32,7 +32,7 @@ from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.loop_line import LoopLine
 from artificer.storage.postgres.storage import PostgresStorage
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-costs")]
 

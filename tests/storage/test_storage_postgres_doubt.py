@@ -40,7 +40,7 @@ from artificer.storage.postgres.roles import created, statements
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.traces import status
 from artificer.storage.postgres.writer import WritingLine
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-doubt")]
 

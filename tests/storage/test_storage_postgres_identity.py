@@ -21,7 +21,7 @@ from artificer.storage.postgres.settling import look_at, settle_world
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.world_names import name_from_url
 from artificer.storage.world_site import WorldSite
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("world-identity")]
 

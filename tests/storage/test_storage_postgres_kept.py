@@ -21,7 +21,7 @@ from artificer.providers.scripted import ScriptedProvider, say
 from artificer.storage.blobs.objects import RENEWED_S, ObjectStore
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.values.canon import digest_of
 from artificer.world import World
 

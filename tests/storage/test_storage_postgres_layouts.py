@@ -20,7 +20,7 @@ from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.tables import LAYOUT
 from artificer.storage.postgres.writer import WritingLine
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-layouts")]
 

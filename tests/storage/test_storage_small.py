@@ -13,7 +13,7 @@ from artificer.storage.blobs import MemoryStore
 from artificer.storage.blobs.joined import LARGEST, JoinedStore
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.values.canon import digest_of
 
 pytestmark = pytest.mark.req("blobs-joined")

@@ -23,7 +23,7 @@ from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
 from artificer.storage.sqlite.transaction import Transaction, commit
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 HERE = Path(__file__).parent
 

@@ -14,7 +14,7 @@ from artificer.errors import ArtificerError
 from artificer.ports import Head, Journal, Lease, Record
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 pytestmark = pytest.mark.req("journal-port", "journal-fence", "journal-all-or-nothing")
 

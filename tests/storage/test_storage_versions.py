@@ -12,7 +12,7 @@ import preloaded
 from artificer.ports import Head, Versions
 from artificer.storage.memory import MemoryJournal
 from artificer.storage.sqlite import SqliteJournal
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.testing.versions_suite import VersionsSuite
 from artificer.values.canon import digest_of
 

@@ -12,7 +12,7 @@ from artificer.errors import ConfigError
 from artificer.ports import Head, Storage, StorageKind, StoragePlace
 from artificer.storage.memory.storage import MEMORY, MemoryStorage
 from artificer.storage.sqlite.storage import SQLITE, SqliteStorage
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 from artificer.testing.storage_suite import StorageSuite
 from artificer.wiring.storage import open_storage, open_to_read
 from artificer.wiring.storage_kinds import KINDS

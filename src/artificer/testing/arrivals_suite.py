@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from artificer.ports import Arrivals, Head, Storage
-from artificer.testing.journal_suite import records_after
+from artificer.testing.records import records_after
 
 LONG_S = 60.0
 """Longer than any test waits."""

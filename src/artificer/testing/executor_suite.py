@@ -24,8 +24,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
+
+import pytest
 
 from artificer.contracts.definition import Toolset, toolset
 from artificer.contracts.schema import compile_schema
@@ -167,13 +169,21 @@ class ExecutorSuite:
 class EndlessCallSuite:
     """The behaviour of an executor with a long call: fixtures ``executor`` and ``endless``.
 
-    ``endless`` is a call that takes longer than a minute.
+    ``endless`` is a call that takes longer than a minute. Give it a fixture ``at_work`` if you can:
+    a function that returns how many calls still do something, in whatever thread or process.
     """
+
+    @pytest.fixture
+    def at_work(self) -> Callable[[], int]:
+        """Nobody counts the work that goes on."""
+        return lambda: 0
 
     patience_s: float = 30
     """Seconds in which a call is over after its time, also on a busy machine."""
 
-    async def test_a_call_ends_in_its_time(self, executor: Executor, endless: CallOf) -> None:
+    async def test_a_call_ends_in_its_time(
+        self, executor: Executor, endless: CallOf, at_work: Callable[[], int]
+    ) -> None:
         """Its receipt says so; what could not be stopped was passed to the call's monitor."""
         monitor = _Monitor()
         call = call_of(executor, endless, timeout_ms=200, monitor=monitor)
@@ -181,18 +191,21 @@ class EndlessCallSuite:
         assert receipt.status in _ENDINGS, receipt.content
         if monitor.outliving and call.definition.effect != "pure":
             assert receipt.status == "ambiguous"
+        assert at_work() <= len(monitor.outliving), "work goes on, and the monitor does not know it"
 
     async def test_a_long_call_ends_when_it_is_cancelled(
-        self, executor: Executor, endless: CallOf
+        self, executor: Executor, endless: CallOf, at_work: Callable[[], int]
     ) -> None:
-        """Whether it had begun or not."""
-        call = call_of(executor, endless)
+        """Whether it had begun or not; what it does ends with it, or the monitor knows."""
+        monitor = _Monitor()
+        call = call_of(executor, endless, monitor=monitor)
         task = asyncio.ensure_future(executor.execute(call))
         await asyncio.wait([task], timeout=0.2)
         assert not task.done(), "the call is not a long one"
         task.cancel()
         done, _ = await asyncio.wait([task], timeout=self.patience_s)
         assert done, "the call goes on after it was cancelled"
+        assert at_work() <= len(monitor.outliving), "work goes on, and the monitor does not know it"
 
 
 async def _performed(seconds: float, executor: Executor, call: Call) -> Receipt:

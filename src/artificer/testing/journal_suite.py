@@ -7,35 +7,15 @@ fresh, open journal. The tests are coroutines: pytest-asyncio runs them in its `
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 
-from artificer.errors import ArtificerError, CanonicalError, Fenced, InvariantError, OwnedError
-from artificer.ports import Claim, Head, Journal, Lease, Record
-from artificer.values.base import JsonValue
+from artificer.errors import CanonicalError, Fenced, InvariantError
+from artificer.ports import Head, Journal, Record
+from artificer.testing.leases_suite import LeasesSuite
+from artificer.testing.records import records_after, refusal
 from artificer.values.canon import canonical, digest_of
 
 
-def records_after(head: Head, run: str, *payloads: JsonValue) -> list[Record]:
-    """Return records that continue the run's chain from ``head``, one for each payload."""
-    records = []
-    seq, prev = head.seq, head.hash
-    for payload in payloads:
-        seq += 1
-        body = canonical({"run": run, "seq": seq, "prev": prev, "payload": payload})
-        prev = digest_of(body)
-        records.append(Record(run=run, seq=seq, hash=prev, body=body))
-    return records
-
-
-async def _refusal(attempt: Awaitable[object]) -> ArtificerError | None:
-    try:
-        await attempt
-    except ArtificerError as error:
-        return error
-    return None
-
-
-class JournalSuite:
+class JournalSuite(LeasesSuite):
     """The behaviour of the `Journal` port. Subclass it and give it a fixture ``journal``."""
 
     async def test_first_acquire_makes_the_run(self, journal: Journal) -> None:
@@ -58,6 +38,16 @@ class JournalSuite:
             head = await journal.append("a", lease.epoch, head, records_after(head, "a", turn))
         assert epochs == sorted(set(epochs))
 
+    async def test_epochs_rise_over_a_release(self, journal: Journal) -> None:
+        """Else one who has given a run up could append to it after the next owner."""
+        stale = await journal.acquire("a")
+        await journal.release("a", stale.epoch)
+        lease = await journal.acquire("a")
+        assert lease.epoch > stale.epoch
+        late = journal.append("a", stale.epoch, Head(), records_after(Head(), "a", 1))
+        assert isinstance(await refusal(late), Fenced)
+        await journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 2))
+
     async def test_what_was_appended_is_read(self, journal: Journal) -> None:
         """Records come back equal and in order; ``after`` leaves out the first ones."""
         lease = await journal.acquire("a")
@@ -69,6 +59,19 @@ class JournalSuite:
         for after in range(6):
             assert await journal.read("a", after) == records[after:]
             assert await journal.read("a", after, limit=2) == records[after : after + 2]
+
+    async def test_many_records_are_in_the_order_of_their_numbers(self, journal: Journal) -> None:
+        """Not of their numbers as texts, nor of the commits' sizes; every body is plain bytes."""
+        lease = await journal.acquire("a")
+        records = records_after(Head(), "a", *range(120))
+        head = Head()
+        for first, last in ((0, 1), (1, 9), (9, 10), (10, 100), (100, 120)):
+            head = await journal.append("a", lease.epoch, head, records[first:last])
+        found = await journal.read("a")
+        assert found == records
+        assert {type(record.body) for record in found} == {bytes}
+        assert await journal.read("a", 9, limit=3) == records[9:12]
+        assert await journal.read("a", 99) == records[99:]
 
     async def test_unknown_run_is_empty(self, journal: Journal) -> None:
         """Reading a run that was never acquired is not an error and does not create it."""
@@ -112,10 +115,10 @@ class JournalSuite:
         stale = await journal.acquire("a")
         fresh = await journal.acquire("a")
         records = records_after(Head(), "a", 1)
-        assert isinstance(await _refusal(journal.append("a", stale.epoch, Head(), records)), Fenced)
+        assert isinstance(await refusal(journal.append("a", stale.epoch, Head(), records)), Fenced)
         head = await journal.append("a", fresh.epoch, Head(), records)
         late = journal.append("a", stale.epoch, head, records_after(head, "a", 2))
-        assert isinstance(await _refusal(late), Fenced)
+        assert isinstance(await refusal(late), Fenced)
         assert await journal.read("a") == records
 
     async def test_stale_head_is_fenced(self, journal: Journal) -> None:
@@ -124,103 +127,26 @@ class JournalSuite:
         records = records_after(Head(), "a", 1)
         head = await journal.append("a", lease.epoch, Head(), records)
         again = journal.append("a", lease.epoch, Head(), records)
-        assert isinstance(await _refusal(again), Fenced)
+        assert isinstance(await refusal(again), Fenced)
         other = Head(seq=1, hash=digest_of(b"other"))
         elsewhere = journal.append("a", lease.epoch, other, records_after(other, "a", 2))
-        assert isinstance(await _refusal(elsewhere), Fenced)
+        assert isinstance(await refusal(elsewhere), Fenced)
         ahead = journal.append("a", lease.epoch + 1, head, records_after(head, "a", 2))
-        assert isinstance(await _refusal(ahead), Fenced)
+        assert isinstance(await refusal(ahead), Fenced)
         assert await journal.read("a") == records
 
     async def test_unacquired_run_is_fenced(self, journal: Journal) -> None:
         """A run that was never acquired accepts no appends."""
         append = journal.append("a", 1, Head(), records_after(Head(), "a", 1))
-        assert isinstance(await _refusal(append), Fenced)
+        assert isinstance(await refusal(append), Fenced)
         assert await journal.runs() == []
-
-    async def test_a_claim_is_admitted_by_the_former_owner(self, journal: Journal) -> None:
-        """A claim receives the former owner, or None if the run is new or was released."""
-        shown: list[str | None] = []
-        for owner in ("one", "two"):
-            await journal.acquire("a", Claim(owner, admit=shown.append))
-        lease = await journal.acquire("a", Claim("three", admit=shown.append))
-        await journal.release("a", lease.epoch)
-        await journal.acquire("a", Claim("four", admit=shown.append))
-        assert shown == ["", "one", "two", ""]
-
-    async def test_a_refused_claim_changes_nothing(self, journal: Journal) -> None:
-        """Compare and set: the owner can go on, whether the head or the former owner refused."""
-
-        def refuse(former: str | None) -> None:
-            raise OwnedError(f"{former} lives.")
-
-        lease = await journal.acquire("a", Claim("one"))
-        head = await journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 1))
-        for claim in (Claim("two", admit=refuse), Claim("two", Head())):
-            refused = await _refusal(journal.acquire("a", claim))
-            assert isinstance(refused, OwnedError if claim.head is None else Fenced)
-        assert isinstance(await _refusal(journal.acquire("b", Claim("two", head))), Fenced)
-        await journal.append("a", lease.epoch, head, records_after(head, "a", 2))
-        shown: list[str | None] = []
-        await journal.acquire("a", Claim("two", admit=shown.append))
-        assert shown == ["one"]
-        assert [row.run for row in await journal.runs()] == ["a"]
-
-    async def test_who_may_still_act_is_shown_until_the_next_record(self, journal: Journal) -> None:
-        """A process that takes a run from a living owner may die before it records that."""
-        shown: list[str | None] = []
-
-        def take(former: str | None) -> str | None:
-            shown.append(former)
-            return former
-
-        await journal.acquire("a", Claim("one"))
-        await journal.acquire("a", Claim("two", admit=take))
-        lease = await journal.acquire("a", Claim("three", admit=take))
-        await journal.release("a", lease.epoch)
-        lease = await journal.acquire("a", Claim("four", admit=take))
-        await journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 1))
-        lease = await journal.acquire("a", Claim("five", admit=shown.append))
-        await journal.release("a", lease.epoch)
-        await journal.acquire("a", Claim("six", admit=shown.append))
-        assert shown == ["one", "two one", "two one", "four", ""]
-
-    async def test_of_many_claims_on_one_head_one_is_met(self, journal: Journal) -> None:
-        """Contenders that read the same owner: one acquires the run, and the others change nothing.
-
-        So the one that has acquired it can append.
-        """
-        await journal.acquire("a", Claim("dead"))
-        leases: list[Lease] = []
-
-        async def contend(name: str) -> None:
-            def admit(former: str | None) -> None:
-                if former != "dead":
-                    raise OwnedError(f"{former} lives.")
-
-            leases.append(await journal.acquire("a", Claim(name, Head(), admit)))
-
-        refusals = await asyncio.gather(*(_refusal(contend(f"c{n}")) for n in range(10)))
-        assert [type(refusal) for refusal in refusals].count(OwnedError) == 9
-        await journal.append("a", leases[0].epoch, Head(), records_after(Head(), "a", 1))
-
-    async def test_a_stale_owner_releases_nothing(self, journal: Journal) -> None:
-        """Releasing is for who has the run's epoch, and of an unknown run it changes nothing."""
-        stale = await journal.acquire("a", Claim("one"))
-        await journal.acquire("a", Claim("two"))
-        await journal.release("a", stale.epoch)
-        await journal.release("b", 1)
-        shown: list[str | None] = []
-        await journal.acquire("a", Claim("three", admit=shown.append))
-        assert shown == ["two"]
-        assert len(await journal.runs()) == 1
 
     async def test_only_one_of_many_appenders_wins(self, journal: Journal) -> None:
         """Of appends that race from one head, one is written and the others are fenced."""
         lease = await journal.acquire("a")
         rivals = [records_after(Head(), "a", f"rival {n}") for n in range(20)]
         refusals = await asyncio.gather(
-            *(_refusal(journal.append("a", lease.epoch, Head(), rival)) for rival in rivals)
+            *(refusal(journal.append("a", lease.epoch, Head(), rival)) for rival in rivals)
         )
         assert [type(refusal) for refusal in refusals].count(Fenced) == 19
         assert await journal.read("a") == rivals[refusals.index(None)]
@@ -245,7 +171,7 @@ class JournalSuite:
             "hash": [good[0], forged],
         }
         for mistake, records in mistakes.items():
-            error = await _refusal(journal.append("a", lease.epoch, Head(), records))
+            error = await refusal(journal.append("a", lease.epoch, Head(), records))
             assert isinstance(error, InvariantError), mistake
         assert await journal.read("a") == []
         assert (await journal.runs())[0].head == Head()
@@ -255,20 +181,24 @@ class JournalSuite:
         stale = await journal.acquire("a")
         assert await journal.append("a", stale.epoch, Head(), []) == Head()
         await journal.acquire("a")
-        assert isinstance(await _refusal(journal.append("a", stale.epoch, Head(), [])), Fenced)
+        assert isinstance(await refusal(journal.append("a", stale.epoch, Head(), [])), Fenced)
 
     async def test_cancelled_append_is_whole_or_absent(self, journal: Journal) -> None:
         """Cancelling a waiting task breaks nothing, and the run can be acquired and continued."""
-        lease = await journal.acquire("a")
-        records = records_after(Head(), "a", 1, 2, 3)
-        task = asyncio.ensure_future(journal.append("a", lease.epoch, Head(), records))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.wait([task])
-        after = await journal.acquire("a")
-        assert await journal.read("a") in ([], records)
-        head = await journal.append("a", after.epoch, after.head, records_after(after.head, "a", 4))
-        assert head.seq == len(await journal.read("a"))
+        for steps in range(1, 8):
+            run = f"run-{steps}"
+            lease = await journal.acquire(run)
+            records = records_after(Head(), run, 1, 2, 3)
+            task = asyncio.ensure_future(journal.append(run, lease.epoch, Head(), records))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            after = await journal.acquire(run)
+            assert await journal.read(run) in ([], records)
+            more = records_after(after.head, run, 4)
+            head = await journal.append(run, after.epoch, after.head, more)
+            assert head.seq == len(await journal.read(run))
 
     async def test_any_name_and_any_text(self, journal: Journal) -> None:
         """Names and payloads with quotes, newlines, NULs and other scripts are kept as they are."""
@@ -278,10 +208,20 @@ class JournalSuite:
             await journal.append(run, lease.epoch, Head(), records)
             assert await journal.read(run) == records
 
+    async def test_names_that_begin_alike_are_apart(self, journal: Journal) -> None:
+        """Whatever a journal joins them with."""
+        names = ("a", "a1", "a/1", "a:1", "a\0", "A", "a ", "")
+        for run in names:
+            lease = await journal.acquire(run)
+            await journal.append(run, lease.epoch, Head(), records_after(Head(), run, run, 2))
+        for run in names:
+            assert await journal.read(run) == records_after(Head(), run, run, 2)
+        assert [row.run for row in await journal.runs()] == [*names]
+
     async def test_names_that_are_no_text(self, journal: Journal) -> None:
         """A lone surrogate cannot be stored, and the journal goes on."""
         for attempt in (journal.acquire("\udcff"), journal.read("\udcff")):
-            assert isinstance(await _refusal(attempt), CanonicalError)
+            assert isinstance(await refusal(attempt), CanonicalError)
         assert (await journal.acquire("a")).head == Head()
 
 

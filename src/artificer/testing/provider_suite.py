@@ -11,6 +11,7 @@ Subclass `ProviderSuite` in a test module and give it two pytest fixtures:
         def unreachable(self):  # its model cannot be reached
             return Mine(url="http://127.0.0.1:1")
 
+If you can count the requests that a server of yours holds open, subclass `SilentProviderSuite` too.
 The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
 """
 
@@ -29,7 +30,15 @@ from artificer.values.blocks import (
     user,
 )
 from artificer.values.canon import ListDigest, canonical
-from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta, ToolChoice
+from artificer.values.model import (
+    ArgumentsDelta,
+    Delta,
+    ModelFailure,
+    ModelReply,
+    RetryDelta,
+    TextDelta,
+    ToolChoice,
+)
 
 _TOOL = ToolDefinition(
     name="weather",
@@ -98,6 +107,22 @@ def prepared(
     return provider.prepare(request(**changes), messages, memo or Memo())
 
 
+def _counted(pieces: Sequence[Delta]) -> list[Delta]:
+    """The pieces that count: those after the last attempt that failed."""
+    retries = [n for n, piece in enumerate(pieces, 1) if isinstance(piece, RetryDelta)]
+    return list(pieces[retries[-1] if retries else 0 :])
+
+
+def _streamed_calls(pieces: Sequence[Delta]) -> list[tuple[int, str, str]]:
+    """The index, the name and the arguments of each call of which pieces were streamed."""
+    found: dict[int, tuple[str, str]] = {}
+    for piece in pieces:
+        if isinstance(piece, ArgumentsDelta):
+            name, text = found.get(piece.index, (piece.name, ""))
+            found[piece.index] = name or piece.name, text + piece.text
+    return [(index, *call) for index, call in found.items()]
+
+
 class ProviderSuite:
     """The behaviour of the `Provider` port: fixtures ``provider`` and ``unreachable``."""
 
@@ -157,14 +182,19 @@ class ProviderSuite:
         assert isinstance(answer, ModelReply), answer
         assert ModelReply.read(answer.canonical()) == answer
         texts = [block.text for block in answer.blocks if isinstance(block, TextBlock)]
-        streamed = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+        counted = _counted(pieces)
+        streamed = "".join(piece.text for piece in counted if isinstance(piece, TextDelta))
         assert streamed in ("", "".join(texts))
         calls = [block for block in answer.blocks if isinstance(block, ToolUseBlock)]
+        for index, name, arguments in _streamed_calls(counted):
+            assert index < len(calls), "more calls were streamed than the reply has"
+            assert (name, arguments) == (calls[index].name, calls[index].arguments)
         assert not calls or answer.stop == "tool_use"
         assert texts or calls, "the reply is empty"
         count = len(pieces)
         await asyncio.sleep(0)
-        assert len(pieces) == count
+        await self._generated(provider)
+        assert len(pieces) == count, "a piece came after its reply"
 
     async def test_runs_share_it(self, provider: Provider) -> None:
         """Requests of several runs are answered at the same time."""
@@ -176,6 +206,7 @@ class ProviderSuite:
         answer = await self._generated(unreachable)
         assert isinstance(answer, ModelFailure), answer
         assert answer.message.strip()
+        assert ModelFailure.read(answer.canonical()) == answer, "its code is not a FailureCode"
         await unreachable.aclose()
 
     async def test_a_cancelled_request_ends(self, provider: Provider) -> None:
@@ -199,3 +230,36 @@ class ProviderSuite:
         payload = prepared(provider, CONVERSATION[:1])
         async with asyncio.timeout(self.patience_s):
             return await provider.generate(payload, on_delta)
+
+
+class SilentProviderSuite:
+    """The behaviour of a provider whose server takes a request and says nothing.
+
+    Fixtures: ``silent``, the provider, and ``held_open``, a function that returns how many requests
+    the server holds open at the moment.
+    """
+
+    patience_s: float = 30
+    """Seconds in which a request has begun or is over, also on a busy machine."""
+
+    async def test_a_cancelled_request_is_closed(
+        self, silent: Provider, held_open: Callable[[], int]
+    ) -> None:
+        """A server does not write a reply, which costs, for somebody who has gone."""
+        payload = prepared(silent, CONVERSATION[:1])
+        tasks = [asyncio.ensure_future(silent.generate(payload, lambda _: None)) for _ in range(2)]
+        await self._until(lambda: held_open() == 2, "the requests do not arrive")
+        tasks[0].cancel()
+        await self._until(lambda: held_open() == 1, "a cancelled request stays open")
+        tasks[1].cancel()
+        await self._until(lambda: held_open() == 0, "a cancelled request stays open")
+        done, _ = await asyncio.wait(tasks, timeout=self.patience_s)
+        assert len(done) == 2, "a request goes on after it was cancelled"
+        await silent.aclose()
+
+    async def _until(self, reached: Callable[[], bool], otherwise: str) -> None:
+        loop = asyncio.get_running_loop()
+        ends = loop.time() + self.patience_s
+        while not reached():
+            assert loop.time() < ends, otherwise
+            await asyncio.sleep(0.01)

@@ -6,6 +6,8 @@ ones. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
 
 from __future__ import annotations
 
+import asyncio
+
 from artificer.ports import Signals
 
 
@@ -20,6 +22,15 @@ class SignalsSuite:
             assert await signals.read("a") == [(1, b"1"), (2, b"\x00\xff")]
         assert await signals.read("a", 1) == [(2, b"\x00\xff")]
         assert await signals.read("nobody") == []
+
+    async def test_many_signals_are_in_the_order_of_their_numbers(self, signals: Signals) -> None:
+        """Not of their numbers as texts; of many that are posted at once, none is lost."""
+        numbers = await asyncio.gather(*(signals.post("a", b"%d" % n) for n in range(12)))
+        await signals.post("a1", b"another run's")
+        assert sorted(numbers) == [*range(1, 13)]
+        bodies = {number: b"%d" % n for n, number in enumerate(numbers)}
+        assert await signals.read("a") == sorted(bodies.items())
+        assert await signals.read("a", 9) == sorted(bodies.items())[9:]
 
     async def test_runs_with_new_signals_are_named(self, signals: Signals) -> None:
         """Each once, from a position on; without one only the position is returned."""

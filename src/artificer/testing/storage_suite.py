@@ -38,7 +38,8 @@ from artificer.ports import (
 )
 from artificer.testing.blob_suite import BlobSuite
 from artificer.testing.budget_suite import BudgetSuite
-from artificer.testing.journal_suite import JournalSuite, records_after
+from artificer.testing.journal_suite import JournalSuite
+from artificer.testing.records import records_after
 from artificer.testing.signals_suite import SignalsSuite
 from artificer.testing.snapshots_suite import SnapshotsSuite
 from artificer.testing.versions_suite import VersionsSuite
