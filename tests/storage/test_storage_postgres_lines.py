@@ -13,6 +13,7 @@ from postgres_server import PostgresServer
 from psycopg import Connection
 from tcp_line import TcpLine, tcp_line
 
+import preloaded
 from artificer.storage.postgres.connection import Database, Server
 from artificer.storage.postgres.line_limits import NOTICED_SECONDS, limits
 from artificer.storage.postgres.owner_leases import TIMEOUT_SECONDS
@@ -73,3 +74,29 @@ def test_the_url_and_the_environment_may_say_otherwise(
     assert "connect_timeout" not in limits("host=a connect_timeout=99")
     monkeypatch.setenv("PGCONNECT_TIMEOUT", "99")
     assert "connect_timeout" not in limits("host=a")
+
+
+LOSES_ITS_SERVER = """
+import sys
+import psycopg
+import artificer.storage.postgres.connection
+
+url = sys.argv[1]
+with psycopg.connect(url, autocommit=True) as other:
+    db = psycopg.connect(url, autocommit=True)
+    try:
+        with db.pipeline():
+            db.execute("SELECT 1").fetchone()
+            other.execute("SELECT pg_terminate_backend(%s, 10000)", (db.info.backend_pid,))
+            db.execute("SELECT 2").fetchone()
+    except psycopg.OperationalError:
+        print("lost")
+"""
+
+
+@pytest.mark.req("postgres-own-words")
+def test_a_library_does_not_tell_the_user_that_the_server_is_gone(line: TcpLine) -> None:
+    """It is an error, which is told in our words."""
+    program = ["-c", LOSES_ITS_SERVER, database(line).conninfo]
+    done = preloaded.run(program, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("lost\n", "")

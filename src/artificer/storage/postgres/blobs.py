@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from artificer.errors import NotFoundError
-from artificer.storage.postgres.connection import Server, only_read
+from artificer.storage.postgres.connection import Server
+from artificer.storage.postgres.faults import only_read
 from artificer.values.canon import digest_of
 
 

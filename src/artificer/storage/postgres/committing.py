@@ -28,7 +28,7 @@ from psycopg.pq import TransactionStatus
 from artificer.errors import ArtificerError
 from artificer.storage.postgres.append_statement import NOT_WRITTEN
 from artificer.storage.postgres.arrivals import announce
-from artificer.storage.postgres.connection import FAULTS, designed, in_doubt, is_lost
+from artificer.storage.postgres.faults import FAULTS, designed, in_doubt, is_lost
 from artificer.storage.postgres.traces import Trace
 from artificer.storage.postgres.transaction import PostgresTransaction, PostgresWork
 

@@ -1,4 +1,4 @@
-"""Connections to a database, and what its errors mean."""
+"""Connections to a database."""
 
 from __future__ import annotations
 
@@ -12,25 +12,19 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from msgspec import Struct
-from psycopg import AsyncConnection, BaseConnection, Connection, errors, sql
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg import AsyncConnection, BaseConnection, Connection, sql
+from psycopg_pool import ConnectionPool
 
 from artificer.errors import (
-    ArtificerError,
     AuthorError,
     ConfigError,
-    InvalidValueError,
-    OperatorError,
-    TamperedError,
 )
 from artificer.ports import Durability
+from artificer.storage.postgres.faults import FAULTS, designed, first_line
 from artificer.storage.postgres.line_limits import limits, limits_of_server
 from artificer.storage.postgres.names import write_any_text
 
 T = TypeVar("T")
-
-FAULTS = (psycopg.Error, PoolTimeout, InvalidValueError)
-"""The errors of a failing database, and of a row that is none of ours."""
 
 POOL = 8
 """Most connections of one process that read, besides the one that writes."""
@@ -155,7 +149,7 @@ def _check_parts(conninfo: str) -> None:
     try:
         port = psycopg.conninfo.conninfo_to_dict(conninfo).get("port") or ""
     except psycopg.ProgrammingError as error:
-        raise _unread(_first_line(error).partition('"')[0].strip(" :")) from None
+        raise _unread(first_line(error).partition('"')[0].strip(" :")) from None
     if not re.fullmatch(r"[0-9,]*", str(port)):
         raise _unread("its port is not a number")
     if conninfo.partition("?")[0].count("@") > 1:
@@ -237,84 +231,3 @@ class Server:
         await asyncio.to_thread(self._threads.shutdown)
         self._closed = True
         await asyncio.to_thread(self._pool.close)
-
-
-_LOST = PoolTimeout | psycopg.InterfaceError | errors.IdleInTransactionSessionTimeout
-
-
-def is_lost(error: BaseException) -> bool:
-    """Whether a connection was lost, or could not be made: the same may work on another one."""
-    return isinstance(error, _LOST) or (
-        isinstance(error, psycopg.OperationalError)
-        and not isinstance(error, errors.LockNotAvailable | errors.DiskFull)
-    )
-
-
-def designed(error: BaseException) -> ArtificerError:
-    """Return our error for one of the database's; one of ours is returned as it is."""
-    if isinstance(error, ArtificerError) and not isinstance(error, InvalidValueError):
-        return error
-    for kinds, describe in _DESIGNED:
-        if isinstance(error, kinds):
-            return describe(_first_line(error))
-    return _unreachable(_first_line(error)) if is_lost(error) else _damaged(_first_line(error))
-
-
-def in_doubt(error: BaseException) -> OperatorError:
-    """Return the error for a failure after which it is unknown whether the commit took effect."""
-    return OperatorError(
-        designed(error).message,
-        hint="It is unknown whether the last commit took effect. Resume when the server is back: "
-        "its records show it.",
-    )
-
-
-def only_read() -> OperatorError:
-    """Return the error for writing to a world that was opened to be read."""
-    return OperatorError(
-        "The world is open for reading only; nothing was written.",
-        hint="Open it as a World to write to it.",
-    )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-def _unreachable(reason: str) -> ArtificerError:
-    return OperatorError(
-        f"The database cannot be reached: {reason}.",
-        hint="Nothing was written. Check the server and the setting storage, then try again.",
-    )
-
-
-def _damaged(reason: str) -> ArtificerError:
-    return TamperedError(
-        f"The world's tables were changed or damaged: {reason}.",
-        hint="Run `artificer verify` to see what is affected.",
-    )
-
-
-def _not_allowed(reason: str) -> ArtificerError:
-    return OperatorError(
-        f"The database denies this user the access: {reason}.",
-        hint="docs/guides/postgresql.md lists the rights that a user needs.",
-    )
-
-
-def _rejected(reason: str) -> ArtificerError:
-    return ConfigError(f"The database rejects this user: {reason}.")
-
-
-def _full(_: str) -> ArtificerError:
-    return OperatorError(
-        "The database's disk is full.", hint="Nothing was written. Free some space and resume."
-    )
-
-
-_DESIGNED: tuple[tuple[tuple[type[Exception], ...], Callable[[str], ArtificerError]], ...] = (
-    ((errors.InsufficientPrivilege,), _not_allowed),
-    ((errors.InvalidPassword, errors.InvalidAuthorizationSpecification), _rejected),
-    ((errors.DiskFull,), _full),
-    ((errors.ReadOnlySqlTransaction,), lambda _: only_read()),
-)

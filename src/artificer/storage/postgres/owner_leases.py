@@ -10,7 +10,8 @@ from psycopg import Connection
 
 from artificer.errors import Fenced, OperatorError
 from artificer.ports import LeasedOwner, OwnerHost, OwnerLease
-from artificer.storage.postgres.connection import FAULTS, Database, designed, is_lost, only_read
+from artificer.storage.postgres.connection import Database
+from artificer.storage.postgres.faults import FAULTS, designed, is_lost, only_read
 from artificer.storage.postgres.identity import checked
 
 T = TypeVar("T")

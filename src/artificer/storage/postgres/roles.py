@@ -7,7 +7,8 @@ from typing import Literal, LiteralString
 from psycopg import Connection, sql
 
 from artificer.errors import ConfigError
-from artificer.storage.postgres.connection import FAULTS, Database, designed
+from artificer.storage.postgres.connection import Database
+from artificer.storage.postgres.faults import FAULTS, designed
 
 RoleRights = Literal["work", "read"]
 """The rights of a role in a world: all that a worker does, or to look only."""

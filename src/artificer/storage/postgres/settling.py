@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 
 from artificer.errors import ConfigError, OperatorError
-from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
+from artificer.storage.postgres.connection import Database, Server
+from artificer.storage.postgres.faults import FAULTS, designed
 from artificer.storage.postgres.identity import (
     Replication,
     here,

@@ -18,7 +18,8 @@ from artificer.storage.postgres.arrivals import PostgresArrivals
 from artificer.storage.postgres.assignments import PostgresAssignments
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
-from artificer.storage.postgres.connection import FAULTS, Database, Server, designed
+from artificer.storage.postgres.connection import Database, Server
+from artificer.storage.postgres.faults import FAULTS, designed
 from artificer.storage.postgres.identity import (
     Identity,
     here,

@@ -14,7 +14,8 @@ from artificer.errors import ArtificerError
 from artificer.storage.agreement import agreed_names, agreed_version
 from artificer.storage.notes import range_of, read_note, versions_of
 from artificer.storage.postgres.committing import UnitOfWork
-from artificer.storage.postgres.connection import Database, Server, only_read
+from artificer.storage.postgres.connection import Database, Server
+from artificer.storage.postgres.faults import only_read
 from artificer.storage.postgres.reader import last_note, snapshot
 from artificer.storage.postgres.writer import WritingLine
 

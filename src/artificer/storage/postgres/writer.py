@@ -21,14 +21,8 @@ from artificer.errors import ArtificerError, AuthorError
 from artificer.storage.postgres.append_statement import PLAN_ONCE
 from artificer.storage.postgres.chaining import catch_up, end_of, waiting
 from artificer.storage.postgres.committing import NotAtOnce, UnitOfWork, Unknown, commit
-from artificer.storage.postgres.connection import (
-    PATIENCE_SECONDS,
-    Database,
-    designed,
-    in_doubt,
-    is_lost,
-    only_read,
-)
+from artificer.storage.postgres.connection import PATIENCE_SECONDS, Database
+from artificer.storage.postgres.faults import designed, in_doubt, is_lost, only_read
 from artificer.storage.postgres.identity import checked
 from artificer.storage.postgres.loop_line import LoopLine, NotDone
 from artificer.storage.postgres.traces import are_there, status
