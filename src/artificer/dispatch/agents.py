@@ -9,6 +9,7 @@ import orjson
 
 from artificer.agent_definition import AgentDefinition, AgentTool
 from artificer.backends.function.decorator import FunctionTool
+from artificer.core.call_keys import idempotency_key
 from artificer.core.events import PromptReceived
 from artificer.core.intents import CallTool
 from artificer.core.record import EventLine, Line
@@ -18,7 +19,6 @@ from artificer.errors import ConfigError
 from artificer.ports import Call, Storage
 from artificer.runtime.family import agent_calls
 from artificer.runtime.load import read_chain, read_records
-from artificer.runtime.perform import idempotency_key
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 
 Agents = Mapping[str, AgentDefinition[Any]]

@@ -9,7 +9,8 @@ from artificer.core.intents import CallTool, Intent
 from artificer.core.spec import RunSpec
 from artificer.ports import Probed
 from artificer.runtime.ledger import Ledger
-from artificer.runtime.perform import Performer, definition_of
+from artificer.runtime.perform import Performer
+from artificer.runtime.tool_calls import definition_of
 
 _TAKEN_OVER = "The run was taken over from {}, where the call may still be under way."
 _NOT_KNOWN = "The run's former owner is not known to be dead: the call may still be under way."
@@ -48,11 +49,11 @@ async def ask_world(
     unsure = [i for i in pending if isinstance(i, CallTool) and i.effect != "pure"]
     doubts = possibly_running(ledger, pending)
     fenced = [i for i in unsure if former.liveness == "unknown" and _is_fenced(performer, i)]
-    left = await performer.still_running(run, fenced if doubts else unsure)
+    left = await performer.tool_calls.still_running(run, fenced if doubts else unsure)
     probed: dict[int, Probed] = {}
     for intent in unsure:  # after what could act has ended
         if intent.effect in ("once", "keyed"):
-            answer = await performer.probe(run, intent, ledger.epoch)
+            answer = await performer.tool_calls.probe(run, intent, ledger.epoch)
             probed |= {} if answer is None else {intent.n: answer}
     for n in (intent.n for intent in fenced):
         if n in probed and probed[n].found == "absent":

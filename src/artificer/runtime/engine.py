@@ -136,7 +136,7 @@ class Engine(Struct):
         calls = calls_made(before.state, begun=before.open, again=again)
         self.performer.recall(ledger.run, calls)
         following = await ledger.commit(resumed, *receipts)
-        self.performer.settled(ledger.run, [i for i in unsure if i not in again])
+        self.performer.tool_calls.settled(ledger.run, [i for i in unsure if i not in again])
         return (*again, *following)
 
     async def cancel(self, run: str, reason: str, *, take_over: bool = True) -> RunState:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from artificer.contracts.definition import AGENT_ORIGINS
+from artificer.core.call_keys import idempotency_key
 from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import CallTool
 from artificer.core.record import EventLine, Line
@@ -15,7 +16,6 @@ from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal
 from artificer.runtime.listing import exists
 from artificer.runtime.load import load
-from artificer.runtime.perform import idempotency_key
 from artificer.values.model import Usage
 
 

@@ -25,14 +25,14 @@ class LateResults:
     def add(self, call: CallTool, work: Outliving) -> None:
         """Wait for the late result of a call."""
         chars = self._ledger.state.run_spec.limits.result_chars
-        task = asyncio.ensure_future(self._performer.late_result(call, work, chars))
+        task = asyncio.ensure_future(self._performer.tool_calls.late_result(call, work, chars))
         task.add_done_callback(lambda _: self._wake())
         self._tasks[task] = call
 
     def follow_living(self) -> None:
         """Wait for those of doubtful calls that were begun when this run was executed before."""
         doubtful = {doubt.call_id for doubt in self._ledger.state.doubts}
-        for call, work in self._performer.left_behind(self._ledger.run):
+        for call, work in self._performer.tool_calls.left_behind(self._ledger.run):
             if call.call_id in doubtful:
                 self.add(call, work)
 
@@ -51,7 +51,7 @@ class LateResults:
                 late: list[Event] = [task.result()]
                 late += [] if resolved is None else [resolved]
                 await self._ledger.commit(*late)
-                self._performer.late_recorded(self._ledger.run, call)
+                self._performer.tool_calls.late_recorded(self._ledger.run, call)
 
     def awaits(self, number: int) -> bool:
         """Whether the result of the intent of this number is still to come."""

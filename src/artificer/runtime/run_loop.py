@@ -21,8 +21,9 @@ from artificer.runtime.ledger import Ledger
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.perform import Performer, unstopped
+from artificer.runtime.perform import Performer
 from artificer.runtime.requests import asks
+from artificer.runtime.tool_calls import unstopped
 
 IDLE = (RunPhase.FINISHED, RunPhase.STALLED, RunPhase.PAUSED)
 """Phases that last until a signal arrives or the run is resumed."""
@@ -155,7 +156,7 @@ class RunLoop:
                         self._traceparent,
                     )
                     label = next((c.label for c in state.calls if c.id == intent.call_id), "")
-                    return await self._performer.call_tool(
+                    return await self._performer.tool_calls.perform(
                         self.run,
                         intent,
                         chars,
@@ -209,7 +210,7 @@ class RunLoop:
         ]
         intents = await self._ledger.commit(*receipts, outcomes=[found for found, _ in outcomes])
         answered = {getattr(receipt, "intent", None) for receipt in receipts}
-        self._performer.settled(self.run, [i for _, i in ended if i.n in answered])
+        self._performer.tool_calls.settled(self.run, [i for _, i in ended if i.n in answered])
         self._idle_runs.remember(intent for _, intent in ended)
         return intents
 
@@ -266,7 +267,7 @@ class RunLoop:
         doubtful = [intent for intent in lasting if intent.effect != "pure"]
         now = self._performer.clock.now()
         await self._ledger.commit(*[unstopped(now, intent) for intent in doubtful])
-        self._performer.settled(self.run, doubtful)
+        self._performer.tool_calls.settled(self.run, doubtful)
 
     async def _end_answered(self) -> None:
         """End the tasks whose intents are settled: a question that a signal has answered."""

@@ -1,0 +1,318 @@
+"""Performing the calls of tools: each within its time, and every failure is a result."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import orjson
+from msgspec import Struct, structs
+
+from artificer.contracts.definition import ToolDefinition
+from artificer.core import events as ev
+from artificer.core.call_keys import idempotency_key
+from artificer.core.intents import CallTool, Intent
+from artificer.errors import ArtificerError, AuthorError, places
+from artificer.ports import (
+    Attachment,
+    BlobStore,
+    Call,
+    CallMonitor,
+    Clock,
+    Executor,
+    IdleRun,
+    Locks,
+    Outliving,
+    Probed,
+    Probing,
+    Receipt,
+)
+from artificer.ports.attachment import attachment_of, block_of
+from artificer.runtime.cleaning import cleaned_bytes
+from artificer.runtime.effects_log import log, ms_since, tell
+from artificer.runtime.living_calls import LivingCalls
+from artificer.runtime.outcome import Outcome
+from artificer.runtime.receipt_data import NO_DATA, data_of, shown
+from artificer.shielded import cancelling
+from artificer.values.blocks import AttachedBlock
+from artificer.values.canon import digest_of
+from artificer.values.refusal import not_ok
+from artificer.values.text import head_and_tail
+
+
+class ToolCalls(Struct, frozen=True):
+    """Performs tool calls.
+
+    ``grace_s`` is how much longer than its timeout a call may take to end its work and report.
+    ``clean`` removes the secrets of the environment from results: nothing is recorded before.
+    ``locks`` are those that the processes of calls hold. ``living`` are the calls that go on after
+    their end.
+    """
+
+    executors: Mapping[str, Executor]
+    blobs: BlobStore
+    clock: Clock
+    grace_s: float
+    clean: Callable[[str], str]
+    locks: Locks | None
+    living: LivingCalls
+
+    async def perform(
+        self,
+        run: str,
+        intent: CallTool,
+        result_chars: int,
+        monitor: CallMonitor,
+        label: str = "",
+        *,
+        epoch: int,
+        waits: bool = False,
+    ) -> Outcome:
+        """Perform a tool call in an epoch, within its time; every failure is a result.
+
+        With a ``label`` the data of the result are kept, and the result ends with their shape.
+        If it ``waits``, the call stays open while the run that it started is idle.
+        """
+        started = time.monotonic()
+        receipt = await self._execute(run, intent, monitor, epoch)
+        if receipt.idle is not None and waits:
+            return Outcome(_waiting(run, self.clock.now(), intent, receipt.idle, started))
+        text = self.clean(receipt.content)
+        attachments: tuple[AttachedBlock, ...] = ()
+        if receipt.attachments:
+            attachments, note = await asyncio.to_thread(
+                _keep, receipt.attachments, self.blobs, self.clean
+            )
+            text += note
+        data = NO_DATA
+        if label and receipt.status == "ok":
+            data = await asyncio.to_thread(data_of, receipt, label, self.clean)
+        content, whole_text = shown(text, data, result_chars)
+        whole = None
+        if whole_text is not None:
+            whole = await asyncio.to_thread(self.blobs.put, whole_text)
+        duration = ms_since(started)
+        tell(
+            "tool",
+            run,
+            intent,
+            duration,
+            tool=intent.tool,
+            outcome=receipt.status,
+            chars=len(text),
+            result=text.encode(),
+        )
+        event = ev.ToolReturned(
+            at=self.clock.now(),
+            intent=intent.n,
+            status=receipt.status,
+            content=content,
+            duration_ms=duration,
+            evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
+            artifact=receipt.artifact,
+            withdrawn=receipt.withdrawn,
+            whole=whole,
+            attachments=attachments,
+            data=None if data.data is None else digest_of(data.data),
+            **_of_child(receipt),
+        )
+        return Outcome(event, blobs=() if data.data is None else (data.data,))
+
+    async def late_result(
+        self, intent: CallTool, work: Outliving, result_chars: int
+    ) -> ev.ReceiptIgnored:
+        """Wait for the late result of a call that was answered before its work had ended."""
+        receipt = await work.receipt()
+        return ev.ReceiptIgnored(
+            at=self.clock.now(),
+            intent=intent.n,
+            what="ToolReturned",
+            reason="The work ended after the call had been answered.",
+            status=receipt.status,
+            content=head_and_tail(self.clean(receipt.content), result_chars),
+        )
+
+    async def _execute(
+        self, run: str, intent: CallTool, monitor: CallMonitor, epoch: int
+    ) -> Receipt:
+        executor = self.executors.get(intent.tool)
+        if executor is None:
+            return _failed("error", intent, "This tool is not available in this program.")
+        call = self._locked(self._call(run, intent, executor, epoch))
+        following = _Following(monitor, partial(self.living.add, self.blobs, intent, call))
+        call = structs.replace(call, monitor=following)
+        definition = call.definition
+        if reason := await self.living.out_of_the_way(call):
+            return _failed("error", intent, reason)
+        limit = asyncio.timeout(definition.timeout_ms / 1000 + self.grace_s)
+        try:
+            async with limit:
+                return _checked(intent.tool, await executor.execute(call))
+        except ArtificerError as error:
+            return _failed("error", intent, error.message)
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # must not end a run
+            if limit.expired():
+                return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
+            if _is_cancellation(error):
+                raise
+            log.error("tool %s raised an error\n%s", intent.tool, places(error))
+            return _failed("error", intent, "The tool broke; its author can see why in the log.")
+
+    async def probe(self, run: str, intent: CallTool, epoch: int) -> Probed | None:
+        """Ask the world, as the owner of this epoch, whether a call had happened.
+
+        None when its tool cannot tell.
+        """
+        executor = self.executors.get(intent.tool)
+        if executor is None or not isinstance(executor, Probing):
+            return None
+        call = self._call(run, intent, executor, epoch)
+        if not call.definition.probe:
+            return None
+        try:
+            async with asyncio.timeout(call.definition.timeout_ms / 1000 + self.grace_s):
+                probed = (await executor.probe(call)).verified()
+            text = {"content": self.clean(probed.content), "reason": self.clean(probed.reason)}
+            return probed.replace(**text)
+        except TimeoutError:
+            return Probed(found="unknown", reason="The probe did not end in time.")
+        except Exception as error:  # noqa: BLE001 - a broken probe leaves the call in doubt
+            log.error("the probe of %s raised an error\n%s", intent.tool, places(error))
+            return Probed(found="unknown", reason="The probe broke.")
+
+    def _call(self, run: str, intent: CallTool, executor: Executor, epoch: int) -> Call:
+        definition = definition_of(executor, intent.tool)
+        if intent.within_ms is not None and intent.within_ms < definition.timeout_ms:
+            definition = definition.replace(timeout_ms=intent.within_ms)
+        return Call(
+            run=run,
+            id=intent.call_id,
+            definition=definition,
+            arguments=orjson.loads(intent.arguments),
+            key=idempotency_key(run, intent),
+            fencing_token=epoch,
+        )
+
+    def _locked(self, call: Call) -> Call:
+        """The call with the locks of its processes; pure ones may be left behind."""
+        if self.locks is None or call.definition.effect == "pure":
+            return call
+        return structs.replace(call, locks=self.locks.of(call.key))
+
+    async def still_running(self, run: str, calls: Sequence[CallTool]) -> dict[int, str]:
+        """Why the processes and threads of these calls may act, by the number of the intent."""
+        if not calls:
+            return {}
+        keys = {idempotency_key(run, intent): intent.n for intent in calls}
+        found = {} if self.locks is None else await self.locks.held(keys)
+        return {keys[key]: why for key, why in {**found, **self.living.held(keys)}.items()}
+
+    def left_behind(self, run: str) -> list[tuple[CallTool, Outliving]]:
+        """Return the calls of a run that outlived an execution of it here, and their work."""
+        return self.living.of(self.blobs, run)
+
+    def late_recorded(self, run: str, call: CallTool) -> None:
+        """The late result of a call is recorded: nothing else is to be learnt from its work."""
+        self.living.forget(self.blobs, run, call)
+
+    def settled(self, run: str, intents: Iterable[Intent]) -> None:
+        """Release the locks of calls whose results are recorded."""
+        if self.locks is not None:
+            calls = [i for i in intents if isinstance(i, CallTool) and i.effect != "pure"]
+            self.locks.forget(idempotency_key(run, intent) for intent in calls)
+
+
+class _Following(CallMonitor):
+    """A monitor that has a call noted which outlives its end."""
+
+    def __init__(self, monitor: CallMonitor, note: Callable[[Outliving], None]) -> None:
+        self._monitor = monitor
+        self._note = note
+
+    def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
+        """Pass it on."""
+        self._monitor.progressed(message, done, total)
+
+    def outlived(self, work: Outliving) -> None:
+        """Note the call, and pass it on."""
+        self._note(work)
+        self._monitor.outlived(work)
+
+    def traceparent(self) -> str:
+        """Pass it on."""
+        return self._monitor.traceparent()
+
+
+def definition_of(executor: Executor, tool: str) -> ToolDefinition:
+    """Return an executor's definition of one of its tools."""
+    return next(t for t in executor.tools if t.name == tool)
+
+
+_UNSTOPPED = (
+    "The run was cancelled while this call was under way, and nothing can stop it. It may still "
+    "happen, wholly, in part or not at all. Find out before you repeat it."
+)
+
+
+def unstopped(at: int, intent: CallTool) -> ev.ToolReturned:
+    """Return the result of a call that was cancelled, and goes on because nothing can stop it.
+
+    It is ``ambiguous``, for it may still happen.
+    """
+    content = not_ok("ambiguous", f"{intent.tool}: {_UNSTOPPED}")
+    return ev.ToolReturned(
+        at=at, intent=intent.n, status="ambiguous", content=content, duration_ms=0
+    )
+
+
+def _keep(
+    attachments: Sequence[Attachment], blobs: BlobStore, clean: Callable[[str], str]
+) -> tuple[tuple[AttachedBlock, ...], str]:
+    """Store attachments; return what is recorded of them, and a note about unusable ones."""
+    kept: list[AttachedBlock] = []
+    note = ""
+    for attachment in attachments:
+        data = cleaned_bytes(attachment.data, clean)
+        try:
+            found = attachment_of(data, attachment.media_type, name=attachment.name)
+        except ArtificerError as error:
+            note += f"\n[An attachment was left out: {error.message}]"
+            continue
+        blobs.put(found.data)
+        kept.append(block_of(found))
+    return tuple(kept), note
+
+
+def _waiting(run: str, at: int, intent: CallTool, idle: IdleRun, started: float) -> ev.CallWaiting:
+    duration, standing = ms_since(started), idle.standing
+    tell("tool", run, intent, duration, tool=intent.tool, outcome=standing)
+    return ev.CallWaiting(
+        at=at, intent=intent.n, run=idle.run, standing=standing, duration_ms=duration
+    )
+
+
+def _of_child(receipt: Receipt) -> dict[str, Any]:
+    """Return the members of a receipt that are about the run that its call started."""
+    names = ("usage", "cost_micros", "taint", "handover")
+    return {name: getattr(receipt, name) for name in names}
+
+
+def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:
+    return Receipt(status=status, content=not_ok(status, f"{intent.tool}: {detail}"))
+
+
+def _checked(tool: str, receipt: object) -> Receipt:
+    """Return what an executor returned, if it can be recorded and read again."""
+    if isinstance(receipt, Receipt):
+        return receipt.verified()
+    problem = f"Its executor returned a {type(receipt).__name__}, not a Receipt."
+    log.error("tool %s: %s", tool, problem)
+    raise AuthorError(problem)
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    """Whether it is this task that is being cancelled, not something inside the tool."""
+    return isinstance(error, asyncio.CancelledError) and cancelling()
