@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.contracts.definition import ToolDefinition, open_object
+from artificer.contracts.definition import ToolDefinition
 from artificer.core.conditions import Condition
 from artificer.core.policy import Decision, Occasion, Policy, PolicyQuery, Rule, consider, decide
 from artificer.core.readings import readings
 from artificer.core.taint import Taint, tainted
 from artificer.errors import InvalidValueError
 from artificer.values.base import JsonObject, JsonValue
+from schemas import required_object
 
 ANY: JsonObject = {"type": "object"}
 
@@ -203,7 +204,7 @@ class TestConditions:
         assert condition.match({"x": "a"}, ANY).possible is False
 
     def test_a_parameter_that_is_not_given_has_its_default(self) -> None:
-        schema = open_object(force={"type": "boolean", "default": True})
+        schema = required_object(force={"type": "boolean", "default": True})
         policy = Policy(
             rules=(Rule(decision="deny", arguments=(Condition(at="/force", equals=True),)),)
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from memory_assignments import MemoryAssignments
 from postgres_server import PostgresServer
 
 from artificer.dispatch.assigned import AssignedRuns
@@ -27,7 +28,6 @@ from artificer.ports import (
     RunOver,
     StoragePlace,
 )
-from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.owner_leases import PostgresOwnerLeases

@@ -23,6 +23,7 @@ from children_suite import (
     stands,
     working,
 )
+from memory_assignments import MemoryAssignments
 from postgres_server import PostgresServer
 
 from artificer import Agent, Config, Limits, RunContext, ScriptedProvider, World, tool
@@ -45,7 +46,6 @@ from artificer.ports import (
 )
 from artificer.providers.scripted import call, reply, say
 from artificer.runtime.accounts import EXPIRES_MS
-from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.values.model import Usage
 from artificer.wiring.engines import idle_engine

@@ -12,6 +12,7 @@ from subprocess import PIPE
 from typing import NamedTuple
 
 import pytest
+from memory_assignments import MemoryAssignments
 from postgres_server import PostgresServer
 
 import preloaded
@@ -23,7 +24,6 @@ from artificer.dispatch.local import LocalDispatcher
 from artificer.ownership.local import LocalOwner
 from artificer.ports import CANCEL, DispatchedRun, HasPermits, SharedLimit, StoragePlace
 from artificer.runtime.permits import PermitKeeper
-from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.testing import ScriptedProvider
 from artificer.testing.dispatcher_suite import ScriptedSegments, serving

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from memory_assignments import MemoryAssignments
 
 from artificer import Agent, Config, World
 from artificer.core.signals import FollowUp
@@ -21,7 +22,6 @@ from artificer.errors import OperatorError
 from artificer.ownership.local import LocalOwner
 from artificer.ports import DispatchedRun, Record
 from artificer.storage.memory import MemoryJournal
-from artificer.storage.memory.assignments import MemoryAssignments
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.studio.jobs.service import Jobs
 from artificer.testing import ScriptedProvider

@@ -20,7 +20,7 @@ from strict_rules import check_request
 from strict_schema import Refused
 
 from artificer.backends.secrets.redaction import Redactor
-from artificer.contracts.definition import ToolDefinition, open_object
+from artificer.contracts.definition import ToolDefinition
 from artificer.ports import Memo
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.attempts import AttemptLimits
@@ -34,6 +34,7 @@ from artificer.values.blocks import user
 from artificer.values.model import ModelFailure, ModelReply
 from artificer.values.strict_json import parse_object
 from needs import require
+from schemas import required_object
 
 CASES = Path(__file__).parents[1] / "cases" / "providers"
 STREAMS = {
@@ -43,7 +44,7 @@ STREAMS = {
 ADD = ToolDefinition(
     name="math.add",
     description="Add.",
-    input_schema=open_object(a={"type": "integer"}),
+    input_schema=required_object(a={"type": "integer"}),
     effect="pure",
 )
 MAKE: dict[str, Callable[[], ReplyStream]] = {

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, IntentLine
 from artificer.errors import ArtificerError
 from artificer.ports import Call, Provider
 from artificer.providers.anthropic import Anthropic
@@ -17,14 +17,16 @@ from artificer.providers.caller import CallerProvider
 from artificer.providers.chain import ProviderChain
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
+from artificer.providers.recorded import RecordedProvider
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.recordings.answers import recorded_from
+from artificer.recordings.answers import ModelOutcome, answer_of
 from artificer.recordings.export import export
 from artificer.recordings.recording import check, read_recording
 from artificer.runtime.load import load
 from artificer.runtime.replay import replay
 from artificer.runtime.verify import verify
 from artificer.testing.rig import Rig, unpaired
+from artificer.values.model import ModelFailure, ModelReply
 
 FILES = sorted(Path(__file__).parent.glob("*.jsonl"))
 NAMES = [file.stem for file in FILES]
@@ -119,10 +121,20 @@ class TestRecordings:
         assert await check(recording, ScriptedProvider([])) == []
         assert await export(recording.journal, recording.blobs, "run") == data
 
+    async def recorded_from(self, rig: Rig) -> RecordedProvider:
+        """Return a provider that answers each request as it was answered in the run."""
+        requests, answers = dict[int, str](), dict[str, ModelReply | ModelFailure]()
+        for line in (await load(rig.journal, rig.blobs, "run")).lines:
+            if isinstance(line, IntentLine) and line.request:
+                requests[line.intent.n] = line.request
+            elif isinstance(line, EventLine) and isinstance(line.event, ModelOutcome):
+                answers[requests[line.event.intent]] = answer_of(line.event, rig.blobs)
+        return RecordedProvider(ScriptedProvider([]), answers)
+
     async def test_a_journal_answers_in_the_place_of_its_provider(self) -> None:
         rig = await self.recorded()
         (first,) = [e for e in await rig.events() if isinstance(e, ev.RunFinished)]
-        provider = await recorded_from(rig.journal, rig.blobs, "run", ScriptedProvider([]))
+        provider = await self.recorded_from(rig)
         again = await rig.run(provider, run="again")
         assert again.deliverable == first.deliverable
         found = await rig.replay(run="again")
@@ -130,7 +142,7 @@ class TestRecordings:
 
     async def test_a_request_that_was_never_recorded_is_a_failure(self) -> None:
         rig = await self.recorded()
-        provider = await recorded_from(rig.journal, rig.blobs, "run", ScriptedProvider([]))
+        provider = await self.recorded_from(rig)
         other = await rig.run(provider, run="other", prompt="Something else.")
         assert (other.status, other.reason) == ("failed", "model_failed")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from strict_rules import Protocol
 
-from artificer.contracts.definition import ModelRequest, ToolDefinition, open_object
+from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.ports import Memo, Payload, Provider
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.attempts import AttemptLimits
@@ -14,6 +14,7 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.values.blocks import Message, ToolResultBlock, user
 from artificer.values.model import Delta, ModelFailure, ModelReply, ToolChoice
+from schemas import required_object
 
 KEY = "sk-test-0123456789abcdef"
 # Steps long enough that a busy machine's own delays don't hide that they grow.
@@ -22,7 +23,7 @@ QUICK = AttemptLimits(first_delay=0.4, max_delay=1.6, drain=1.0, jitter=lambda: 
 ADD = ToolDefinition(
     name="math.add",
     description="Add two integers.",
-    input_schema=open_object(a={"type": "integer"}, b={"type": "integer"}),
+    input_schema=required_object(a={"type": "integer"}, b={"type": "integer"}),
     effect="pure",
 )
 FIND = ToolDefinition(

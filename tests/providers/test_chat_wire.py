@@ -6,16 +6,17 @@ import json
 
 import pytest
 
-from artificer.contracts.definition import ModelRequest, ToolDefinition, open_object
+from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.ports import Memo
 from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
 from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from artificer.values.canon import digest
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice
+from schemas import required_object
 
 DIALECT = ChatDialect("test")
 TOOL = ToolDefinition(
-    name="fs.read", description="Read.", input_schema=open_object(path={"type": "string"})
+    name="fs.read", description="Read.", input_schema=required_object(path={"type": "string"})
 )
 REQUEST = ModelRequest(
     model="m", system="Be brief.", tools=(TOOL,), tool_choice=ToolChoice(), max_tokens=99

@@ -13,7 +13,7 @@ from pydantic import BaseModel, field_validator
 
 from artificer import AuthorError, Config, OperatorError, ResponseFormat, ScriptedProvider, World
 from artificer.agent import Agent
-from artificer.contracts.definition import ToolDefinition, open_object, toolset
+from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.contracts.response_format import format_of
 from artificer.core import events as ev
 from artificer.core.gate import judge
@@ -27,6 +27,7 @@ from artificer.testing.rig import Rig
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.model import ModelFailure, ModelReply
 from artificer.wiring.recordings import rerun_recording
+from schemas import required_object
 
 PERSON: Any = {
     "title": "A person!",
@@ -313,7 +314,7 @@ class TestFormats:
         assert (await rig.replay()).drift == []
 
     def test_of_arguments_too_unless_a_function_types_them(self) -> None:
-        schema = open_object(day={"type": "string", "format": "date"})
+        schema = required_object(day={"type": "string", "format": "date"})
         verdicts = []
         for backend in ("mcp", "function"):
             tool = ToolDefinition(name="t", description="", backend=backend, input_schema=schema)

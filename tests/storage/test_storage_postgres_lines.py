@@ -15,10 +15,13 @@ from tcp_line import TcpLine, tcp_line
 
 import preloaded
 from artificer.storage.postgres.connection import Database, Server
-from artificer.storage.postgres.line_limits import NOTICED_SECONDS, limits
+from artificer.storage.postgres.line_limits import limits
 from artificer.storage.postgres.owner_leases import TIMEOUT_SECONDS
 
 pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.req("postgres-cut-lines")]
+
+NOTICED_SECONDS = 25
+"""How long a cut line may look as if nobody had anything to say."""
 
 OPTIONS = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT")
 

@@ -191,13 +191,3 @@ class ModelRequest(Value):
     cache_key: str = ""
     response_format: ResponseFormat | None = None
     settings: RequestSettings = RequestSettings()
-
-
-def open_object(**properties: JsonObject) -> JsonObject:
-    """A JSON Schema object whose properties are all required and which allows no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }

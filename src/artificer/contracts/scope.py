@@ -68,12 +68,6 @@ class Scope(KeyTable):
         return None
 
 
-def in_network(address: str, network: str) -> bool:
-    """Whether an address lies in a network, both as text. False for what is neither."""
-    outer, inner = network_of(network), _network(address)
-    return bool(outer and inner and _within(inner, _plain(outer)))
-
-
 def host_matches(host: str, pattern: str) -> bool:
     """Whether a host name is the pattern's, or lies below it when the pattern is ``*.domain``."""
     return _name_matches(_name(host), _name(pattern.removeprefix("*")))

@@ -67,11 +67,6 @@ class RunQuery(Struct, frozen=True):
     builds: bool = True
     oldest_first: bool = False
 
-    @property
-    def is_filter(self) -> bool:
-        """Whether it leaves out runs for what they are."""
-        return self != RunQuery(builds=self.builds, oldest_first=self.oldest_first)
-
     def wants(self, run: IndexedRun) -> bool:
         """Whether it wants a run, as far as the run itself says it; ``builds`` is not looked at."""
         return (

@@ -35,11 +35,6 @@ def source_note(payload: JsonObject, words: Phrases) -> str:
     return _Note(payload, data, words).sentence()
 
 
-def is_bound(payload: JsonObject) -> bool:
-    """Return whether the payload comes from a binding."""
-    return isinstance(payload.get("data"), dict)
-
-
 def word(name: str) -> str:
     """Return a name as it is shown in a sentence: in quotation marks unless it is a plain word."""
     if name and len(name) <= _LONGEST and _BARE.issuperset(name):

@@ -70,15 +70,6 @@ def is_plain(value: Any, depth: int = _DEPTH) -> bool:
     return False
 
 
-def is_plain_type(hint: Any) -> bool:
-    """Return whether values of a type are JSON as they are."""
-    try:
-        _schema(hint)
-    except _NotPlainError:
-        return False
-    return True
-
-
 def _property(argument: FunctionArgument) -> JsonObject:
     if argument.name in _ODD_NAMES:
         raise _NotPlainError

@@ -48,9 +48,6 @@ NUMBERS = ("integer", "number", "port")
 FILES = ("path", "credential_file")
 """Types whose values name files, and are held inside the tools' folder."""
 
-TARGETS = ("scope_target", "url", "ip_address", "cidr")
-"""Types whose values name something on a network."""
-
 MAX_TEXT = 32_000
 """Characters of one value: Linux takes at most 128 KiB for one argument (MAX_ARG_STRLEN)."""
 

@@ -11,9 +11,6 @@ from typing import Any
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
-NOTICED_SECONDS = 25
-"""How long a cut line may look as if nobody had anything to say, unless the URL says otherwise."""
-
 _USUAL = {
     "connect_timeout": 10,  # for each host of the URL
     "keepalives_idle": 10,  # after so many seconds of silence …
