@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from artificer.core.spec import Limits
 from artificer.values.base import Value
-from artificer.values.blocks import AttachedBlock, Message, ToolResultBlock
+from artificer.values.blocks import (
+    AttachedBlock,
+    AudioBlock,
+    FileBlock,
+    ImageBlock,
+    Message,
+    ToolResultBlock,
+)
 
 
 class Attached(Value):
@@ -46,11 +53,14 @@ class Attached(Value):
 
 def attached_to(message: Message) -> list[AttachedBlock]:
     """The attachments of a message, those of tool results too."""
-    found = list(message.attachments)
+    own: list[AttachedBlock] = []
+    of_results: list[AttachedBlock] = []
     for block in message.blocks:
-        if isinstance(block, ToolResultBlock):
-            found += block.attachments
-    return found
+        if type(block) is ToolResultBlock:
+            of_results += block.attachments
+        elif type(block) is ImageBlock or type(block) is AudioBlock or type(block) is FileBlock:
+            own.append(block)
+    return own + of_results
 
 
 def described(block: AttachedBlock) -> str:

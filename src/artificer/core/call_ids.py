@@ -30,7 +30,7 @@ def with_unique_ids(blocks: tuple[Block, ...], used: CallIds, turn: int) -> tupl
     taken = (*used, fresh)
     result: list[Block] = []
     for number, block in enumerate(blocks):
-        if isinstance(block, ToolUseBlock):
+        if type(block) is ToolUseBlock:
             if not _usable(block.id) or _is_in(taken, block.id):
                 block = block.replace(id=_ours(turn, number, taken))
             fresh.add(block.id)

@@ -72,8 +72,12 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
         call = call.replace(attachments=event.attachments)
     state = _counted(state, event)
     if event.status == "ok":
-        call = call.replace(artifact=event.artifact, withdrawn=event.withdrawn, data=event.data)
-        call = call.replace(handover=event.handover) if event.handover else call
+        call = call.replace(
+            artifact=event.artifact,
+            withdrawn=event.withdrawn,
+            data=event.data,
+            handover=event.handover,
+        )
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.replace(doubts=(*state.doubts, doubt))
@@ -127,7 +131,9 @@ def dispatch(state: RunState) -> Step:
     """
     if state.hold == "interrupt":
         state = _without_waiting(state)
-    handover = next((call.handover for call in state.calls if call.handover), None)
+    handover: Handover | None = None
+    for call in state.calls:
+        handover = handover or call.handover
     if handover is not None:
         state = _without_second(state)
     if None not in [call.status for call in state.calls]:
@@ -172,8 +178,9 @@ def _repeats(state: RunState) -> Repeats:
         read = call.verdict.arguments if call.verdict else None
         arguments = written[call.id].arguments if read is None else read
         content = without_label(call.content, call.label)
-        result = "".join([content, *(block.digest for block in call.attachments)])
-        done.append(Done(written[call.id].name, arguments, call.status or "cancelled", result))
+        for block in call.attachments:
+            content += block.digest
+        done.append(Done(written[call.id].name, arguments, call.status or "cancelled", content))
     return state.repeats.after(turn_digest(done), limit)
 
 
@@ -228,12 +235,13 @@ def _next_of(
     verdict = call.verdict
     if verdict is None or call.status is not None:
         return None
-    if call.id in [pending.call_id for pending in state.pending]:  # under way
+    if state.pending and call.id in [pending.call_id for pending in state.pending]:  # under way
         return None
     if verdict.verdict == "ask" and not call.approved:
         return _ask(n, verdict)
-    if any(_in_the_way(state, other, verdict) for other in earlier if other.status is None):
-        return None
+    for other in earlier if verdict.resources else ():
+        if other.status is None and _in_the_way(state, other, verdict):
+            return None
     return _call_tool(n, verdict, state)
 
 

@@ -31,8 +31,10 @@ def context_after(spec: RunSpec, usage: Usage, reply: Message) -> int:
 
 def _written(reply: Message) -> int:
     """The bytes of a reply's text and calls."""
-    calls = sum([len(call.name.encode()) + len(call.arguments.encode()) for call in reply.calls])
-    return len(reply.text.encode()) + calls
+    written = len(reply.text.encode())
+    for call in reply.calls:
+        written += len(call.name.encode()) + len(call.arguments.encode())
+    return written
 
 
 class Sizes(Struct, frozen=True):

@@ -52,18 +52,20 @@ def tools_blob(provider: str, fields: JsonObject) -> bytes | None:
 
 
 def _reply(blocks: Sequence[Block]) -> tuple[OutputRefs, list[bytes]]:
-    written = "\n\n".join([b.text for b in blocks if isinstance(b, TextBlock)]).encode()
+    written = "\n\n".join([b.text for b in blocks if type(b) is TextBlock]).encode()
     blobs = [written] if written else []
-    calls = [_blob(_call(b), blobs) for b in blocks if isinstance(b, ToolUseBlock)]
+    calls = [_blob(_call(b), blobs) for b in blocks if type(b) is ToolUseBlock]
     items = _blob([item for block in blocks if (item := _item(block)) is not None], blobs)
     text = digest_of(written) if written else None
     return OutputRefs(items=items, text=text, calls=tuple(calls)), blobs
 
 
 def _result(state: RunState, event: ToolReturned) -> tuple[OutputRefs, list[bytes]]:
-    call = next((p.call_id for p in state.pending if p.n == event.intent), "")
     blobs: list[bytes] = []
-    item: JsonObject = {"type": "tool_output", "id": call, "content": event.content}
+    item: JsonObject = {"type": "tool_output", "id": "", "content": event.content}
+    for pending in state.pending:
+        if pending.n == event.intent:
+            item["id"] = pending.call_id
     if event.attachments:
         item["attachments"] = [block.to_json() for block in event.attachments]
     return OutputRefs(items=_blob(item, blobs)), blobs
@@ -83,13 +85,11 @@ def _call(block: ToolUseBlock) -> JsonObject:
 
 
 def _item(block: Block) -> JsonObject | None:
-    match block:
-        case TextBlock(text=text):
-            part: JsonValue = {"type": "text", "text": text}
-            return {"type": "message", "role": "assistant", "content": [part]}
-        case ToolUseBlock():
-            return {"type": "tool_call", **_call(block)}
-        case ReasoningBlock(summary=summary):
-            return {"type": "reasoning", "summary": [summary] if summary else []}
-        case _:
-            return None
+    if type(block) is ToolUseBlock:
+        return {"type": "tool_call", **_call(block)}
+    if type(block) is TextBlock:
+        part: JsonValue = {"type": "text", "text": block.text}
+        return {"type": "message", "role": "assistant", "content": [part]}
+    if type(block) is ReasoningBlock:
+        return {"type": "reasoning", "summary": [block.summary] if block.summary else []}
+    return None

@@ -42,7 +42,9 @@ class Repeats(Value):
     @property
     def times(self) -> int:
         """How often the last turn, or the last two in alternation, came in a row."""
-        return 1 + max([same // p for p, same in enumerate(self.same, 1)], default=0)
+        if not any(self.same):  # nearly always
+            return 1
+        return 1 + max(same // p for p, same in enumerate(self.same, 1))
 
     def after(self, turn: Digest, limit: int) -> Repeats:
         """Count one more turn, with a note for the model from half of the limit on."""

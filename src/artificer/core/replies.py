@@ -27,19 +27,20 @@ def model_responded(state: RunState, event: ev.ModelResponded) -> Step:
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
-    called = message.calls
-    if called and keeps_reports(state.run_spec):
+    spec, called = state.run_spec, message.calls
+    if called and keeps_reports(spec):
         state = reports.called(state, message)
     changes: dict[str, object] = {
         "usage": state.usage + event.usage,
         "cost_micros": cost,
         "stop": event.stop,
-        "call_ids": with_ids(state.call_ids, [call.id for call in called]),
         "last_text": message.text or state.last_text,
     }
     if event.usage.input_tokens:  # the provider's own count beats our estimate
-        changes["context_tokens"] = context_after(state.run_spec, event.usage, message)
-    if {type(block) for block in blocks} - {ReasoningBlock}:
+        changes["context_tokens"] = context_after(spec, event.usage, message)
+    if called:
+        changes["call_ids"] = with_ids(state.call_ids, [call.id for call in called])
+    if called or any(type(block) is not ReasoningBlock for block in blocks):
         state = with_message(state, message, **changes)
     else:
         state = state.replace(**changes)

@@ -307,17 +307,17 @@ _BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts
 
 def with_message(state: RunState, message: Message, **changes: object) -> RunState:
     """Append to the conversation and to the chain of its digest, with whatever else changes."""
-    body, attached = message.identity(), attached_to(message)
-    tokens = tokens_of(body) + sum([block.tokens for block in attached])
-    grown: dict[str, object] = {
-        "history": state.history.extended(message),
-        "history_digest": digest_of(state.history_digest.encode() + body),
-        "context_tokens": state.context_tokens + tokens,
+    body = message.identity()
+    tokens = state.context_tokens + tokens_of(body)
+    if attached := attached_to(message):
+        tokens += sum([block.tokens for block in attached])
+        changes["attached"] = state.attached.plus(attached)
+    changes.setdefault("context_tokens", tokens)
+    return state.replace(
+        history=state.history.extended(message),
+        history_digest=digest_of(state.history_digest.encode() + body),
         **changes,
-    }
-    if attached:
-        grown["attached"] = state.attached.plus(attached)
-    return state.replace(**grown)
+    )
 
 
 def with_history(state: RunState, spec: RunSpec) -> RunState:

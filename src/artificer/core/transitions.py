@@ -135,10 +135,9 @@ def _passed(state: RunState, now: int) -> RunState:
     """The state at a later time. Where nothing is under way, the run's own time stands."""
     if now == state.now:
         return state
-    since = state.running_since
-    if state.only_waits and not state.run_spec.limits.waiting_counts:
-        since += now - state.now
-    return state.replace(now=now, running_since=since)
+    if state.spec is None or state.spec.limits.waiting_counts or not state.only_waits:
+        return state.replace(now=now)
+    return state.replace(now=now, running_since=state.running_since + now - state.now)
 
 
 def diagram() -> str:

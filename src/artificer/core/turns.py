@@ -17,7 +17,7 @@ def next_turn(state: RunState) -> Step:
     if state.hold == "pause":
         return state.replace(phase=RunPhase.PAUSED), ()
     state = _with_notes(state)
-    spec, limits = state.run_spec, state.run_spec.limits
+    spec = state.run_spec
     over = _over(state)
     if over is None and pressed(state) and (intent := compaction(state, "limit")):
         return emit(state, intent, phase=RunPhase.COMPACTING, turn=intent.turn)
@@ -35,7 +35,7 @@ def next_turn(state: RunState) -> Step:
         messages=len(state.history),
         since=state.window.start,
     )
-    shorter = room if room < limits.max_tokens else None
+    shorter = room if room < spec.limits.max_tokens else None
     return emit(state, request, phase=RunPhase.GENERATING, turn=turn, reply_tokens=shorter)
 
 
@@ -74,7 +74,7 @@ def _with_notes(state: RunState) -> RunState:
     if state.repeats.note:
         repeats = state.repeats.replace(note="")
         state = with_message(state, user(state.repeats.note), repeats=repeats)
-    if any(tick.note for tick in state.ticks):
+    if state.ticks and any(tick.note for tick in state.ticks):
         words = "\n".join(tick.note for tick in state.ticks if tick.note)
         ticks = tuple(tick.replace(note="") for tick in state.ticks)
         state = with_message(state, user(words), ticks=ticks)

@@ -146,22 +146,23 @@ class _Machine:
         if self._expected:
             missing = self._expected[0]
             raise _Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
-        if self._unchecked() and not isinstance(line.event, ReplyChecked):
+        event, before = line.event, self.state
+        if self._facts and self._unchecked() and type(event) is not ReplyChecked:
             self._facts.clear()
-        for found in unfaithful(self.state, line.event, self._blobs):
+        for found in unfaithful(before, event, self._blobs):
             raise _Diverged(line.seq, found.sentence(), "what the data gives", "another payload")
-        self._compare_fact(line.event)
-        if type(line.event) is DoubtResolved and not line.event.letter:
-            self._compare_evidence(line.seq, line.event)
-        self._before = line.event
-        outputs, _ = outputs_of(self.state, line.event)
+        if self._facts and isinstance(event, _FACTS):
+            self._compare_fact(event)
+        if type(event) is DoubtResolved and not event.letter:
+            self._compare_evidence(line.seq, event)
+        self._before = event
+        outputs, _ = outputs_of(before, event)
         if line.outputs is not None and line.outputs != outputs:
             raise _Diverged(line.seq, "outputs", str(line.outputs), str(outputs))
-        before = self.state.phase
-        self.state, intents = reduce(self.state, line.event)
+        self.state, intents = reduce(before, event)
         actual = self.state.digest
         if actual != line.state:
-            what = f"state after {line.event.type} in phase {before.value}"
+            what = f"state after {event.type} in phase {before.phase.value}"
             raise _Diverged(line.seq, what, line.state, actual)
         self.report.events += 1
         self.report.digest = actual
@@ -208,10 +209,8 @@ class _Machine:
         if resolved != event:
             self.report.drift.append(f"DoubtResolved (call {event.call_id})")
 
-    def _compare_fact(self, event: Event) -> None:
+    def _compare_fact(self, event: CallsJudged | ReplyChecked | RunFinished) -> None:
         """Facts of our own libraries are recomputed too; a difference is drift, not divergence."""
-        if not self._facts or not isinstance(event, _FACTS):
-            return
         if self.state.phase is RunPhase.FINISHED:
             return
         intent = self._facts.popleft()

@@ -121,12 +121,12 @@ class Message(Value):
     @property
     def text(self) -> str:
         """The text blocks, joined by blank lines."""
-        return "\n\n".join([b.text for b in self.blocks if isinstance(b, TextBlock)])
+        return "\n\n".join([b.text for b in self.blocks if type(b) is TextBlock])
 
     @property
     def calls(self) -> tuple[ToolUseBlock, ...]:
         """The tool calls, in order."""
-        return tuple([b for b in self.blocks if isinstance(b, ToolUseBlock)])
+        return tuple([b for b in self.blocks if type(b) is ToolUseBlock])
 
     @property
     def attachments(self) -> tuple[AttachedBlock, ...]:

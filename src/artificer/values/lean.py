@@ -31,8 +31,7 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     for number, member in enumerate(structs.fields(kind)):
         if member.name in without:
             continue
-        kept = "member" if _is_plain(member.type) else "of[member.__class__](member)"
-        take = f"member = value.{member.name}; out[{member.name!r}] = {kept}"
+        take = f"member = value.{member.name}; out[{member.name!r}] = {_kept(member.type)}"
         if member.default is NODEFAULT and member.default_factory is NODEFAULT:
             lines.append(f"    {take}")
             continue
@@ -47,6 +46,17 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     exec("\n".join(lines), names)
     made: Lean = names["lean"]
     return made
+
+
+def _kept(hint: Any) -> str:
+    """The expression for the JSON of a ``member``, without a call where its type allows that."""
+    if _is_plain(hint):
+        return "member"
+    if get_origin(hint) is tuple:
+        return "[of[item.__class__](item) for item in member]"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return "member._value_"  # `value` is a property, made in Python
+    return "of[member.__class__](member)"
 
 
 def _differs(member: str, hint: Any, default: Any, number: int) -> str:

@@ -73,7 +73,7 @@ class Usage(Value):
     written_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
+        return self.replace(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
