@@ -12,10 +12,9 @@ from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config
 from artificer.errors import OperatorError
-from artificer.ports import Amount, Correction
+from artificer.ports import Amount, Correction, Prunable
 from artificer.runtime.keeping import (
     GRACE_S,
-    Prunable,
     StorageCheck,
     Sweep,
     check_world,
@@ -125,7 +124,10 @@ class Maintenance:
         storage = self._resources.storage
         journal, aging = storage.journal, storage.aging
         if not isinstance(journal, Prunable):
-            raise OperatorError("This journal cannot be pruned.")
+            raise OperatorError(
+                "The storage of this world cannot remove what records hold.",
+                hint="Keep its runs; or export them, and remove the world as a whole.",
+            )
         lines = (await load(journal, storage.blobs, run_id)).lines
         epoch, records = await idle_engine(self._resources).record_pruning(run_id, by, reason)
         if aging is not None:  # a fork may be citing them at this moment

@@ -29,10 +29,18 @@ from artificer.errors import (
     OwnedError,
     TamperedError,
 )
-from artificer.ports import Amount, BlobStore, Head, Settlement, Spending, Storage, StoragePlace
+from artificer.ports import (
+    Amount,
+    BlobStore,
+    Head,
+    Settlement,
+    Signalled,
+    Spending,
+    Storage,
+    StoragePlace,
+)
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.reach import reachable
-from artificer.runtime.signals import Signalled
 from artificer.storage.blobs.objects import ObjectStore
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES

@@ -111,8 +111,22 @@ from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
 from artificer.ports.storage import HasWorldName, Storage, StorageKind, StoragePlace
 from artificer.ports.versions import Versions
+from artificer.ports.world_chain import (
+    Auditable,
+    ChainPosition,
+    Prunable,
+    Rebuildable,
+    Signalled,
+    SmallBlobs,
+)
 
 __all__ = [
+    "Auditable",
+    "ChainPosition",
+    "Prunable",
+    "Rebuildable",
+    "Signalled",
+    "SmallBlobs",
     "Arrivals",
     "Assigned",
     "AssignmentStanding",

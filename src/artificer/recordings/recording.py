@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from artificer.core.record import Line
 from artificer.errors import OperatorError, TamperedError
-from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record
+from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record, Signalled
 from artificer.recordings.export import gather
 from artificer.recordings.file import RecordingHeader, blob_of, decompress, to_file
 from artificer.runtime.load import load, read_chain
 from artificer.runtime.replay import replay
-from artificer.runtime.signals import Signalled, last_taken, was_submitted
+from artificer.runtime.signals import last_taken, was_submitted
 from artificer.runtime.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal

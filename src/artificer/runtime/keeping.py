@@ -9,10 +9,18 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from artificer.errors import ArtificerError
-from artificer.ports import AgingBlobs, BlobFiles, BlobStore, Journal, Versions
+from artificer.ports import (
+    AgingBlobs,
+    BlobFiles,
+    BlobStore,
+    Journal,
+    Prunable,
+    Rebuildable,
+    SmallBlobs,
+    Versions,
+)
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.reach import reachable
 from artificer.runtime.verify import Verification, verify
@@ -25,42 +33,6 @@ GRACE_S = 3600
 
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-class Inside(Protocol):
-    """The blobs that a journal keeps itself."""
-
-    def find(self, digest: str) -> bytes | None:
-        """The bytes, or None when they are not here."""
-
-    def digests(self) -> Iterable[str]:
-        """Every digest, as of now."""
-
-
-@runtime_checkable
-class Prunable(Protocol):
-    """A journal that can remove the contents of records, and blobs, without breaking its chains."""
-
-    @property
-    def small(self) -> Inside:
-        """The blobs that it keeps itself."""
-
-    async def position(self) -> int:
-        """How many records the world has."""
-
-    async def erase(self, run: str, epoch: int, upto: int) -> None:
-        """Empty the bodies of a run's first records."""
-
-    async def forget(self, digests: Iterable[str], at: int) -> bool:
-        """Remove blobs if the world has still so many records; return whether it has."""
-
-
-@runtime_checkable
-class Rebuildable(Protocol):
-    """A journal whose tables of budgets and workspaces follow from its chain."""
-
-    async def rebuild(self) -> list[str]:
-        """Put them back as the chain says, if that is whole; return what was done."""
 
 
 @dataclass
@@ -113,7 +85,7 @@ async def collect(
     return sweep
 
 
-def _loose(small: Inside, reached: set[str]) -> tuple[list[str], list[int]]:
+def _loose(small: SmallBlobs, reached: set[str]) -> tuple[list[str], list[int]]:
     """Return the blobs in the journal that nothing refers to, and their sizes."""
     loose = sorted(set(small.digests()) - reached)
     return loose, [len(small.find(digest) or b"") for digest in loose]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from artificer.core.spec import RunSpec
-from artificer.ports import Journal
+from artificer.ports import Journal, Signalled
 from artificer.ports.run_index import BEGINNING
-from artificer.runtime.signals import Signalled
 
 
 def is_queued(spec: RunSpec, status: str, records: int) -> bool:

@@ -8,9 +8,8 @@ its files.
 from __future__ import annotations
 
 from artificer.errors import NotFoundError
-from artificer.ports import BlobStore, Journal, RunHead, Versions
+from artificer.ports import BlobStore, Journal, RunHead, Signalled, Versions
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.signals import Signalled
 from artificer.runtime.verify import tombstone
 from artificer.values.canon import digests_in
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
 
 from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import AskApproval
@@ -11,25 +10,7 @@ from artificer.core.record import EventLine, Line
 from artificer.core.signal_events import follows
 from artificer.core.signals import Cancel, Interrupt, read_signal
 from artificer.core.state import RunState
-from artificer.ports import Head, Journal, Signals
-
-
-@runtime_checkable
-class Signalled(Protocol):
-    """A journal that holds the signals of its runs too, in its chain."""
-
-    @property
-    def signals(self) -> Signals:
-        """The signals."""
-
-    async def unsigned(self, run: str) -> int:
-        """The last record of a run whose signals, and those before it, may not be here.
-
-        They were taken elsewhere, or before signals were chained.
-        """
-
-    async def note_import(self, run: str, head: Head, taken: int) -> None:
-        """Write down that a run is about to be added up to a head, which took signals elsewhere."""
+from artificer.ports import Journal, Signalled, Signals
 
 
 async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> list[str]:

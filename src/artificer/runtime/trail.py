@@ -90,7 +90,10 @@ class Trail:
         """
         journal = self._journal
         if not isinstance(journal, Ordered):
-            raise OperatorError("This world cannot be read in the order of its chain.")
+            raise OperatorError(
+                "The storage of this world has no order of all its records.",
+                hint="To look at one run: artificer show RUN",
+            )
         end, lines, count = await journal.position(), sha256(), 0
         for after in range(0, end, self._page):
             for placed in await journal.placed(after, min(after + self._page, end)):

@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from msgspec import Struct, field, structs
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine, Line
 from artificer.errors import ArtificerError, NotFoundError, OperatorError
-from artificer.ports import BlobStore, Head, Journal, Record, RunHead
+from artificer.ports import Auditable, BlobStore, Head, Journal, Record, RunHead
 from artificer.runtime.bindings import unfaithful_lines
 from artificer.runtime.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
 from artificer.runtime.load import UNREDUCED, read_chain
@@ -22,35 +22,6 @@ from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.signals import check_signals
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
-
-
-@runtime_checkable
-class Auditable(Protocol):
-    """A journal that can check what only it knows: its own tables, and the world's chain."""
-
-    async def audit(self) -> list[str]:
-        """Return what is wrong, one sentence each."""
-
-    async def hashes(self, run: str) -> list[str]:
-        """The hashes of a run's records, in order; also of those that were pruned."""
-
-    async def tip(self) -> Position:
-        """Where the world's chain ends."""
-
-    async def world_at(self, position: int) -> str | None:
-        """The world's hash at a position; None when it does not reach it."""
-
-
-class Position(Protocol):
-    """A place in the world's chain."""
-
-    @property
-    def position(self) -> int:
-        """How many records and notes there are up to here."""
-
-    @property
-    def world(self) -> str:
-        """The hash over all of them."""
 
 
 class Verification(Struct):
@@ -106,7 +77,10 @@ async def verify(
         result.problems += await journal.audit()
         await _compare(journal, kept or KeptHeads(), result)
     elif kept is not None:
-        raise OperatorError("This journal cannot be compared with kept heads.")
+        raise OperatorError(
+            "The storage of this world cannot compare its journal with kept heads.",
+            hint="Check it without them: artificer verify",
+        )
     heads: list[RunHead] = []
     try:
         heads = await journal.runs()

@@ -34,6 +34,7 @@ from artificer.ports import (
     Probed,
     Provider,
     Receipt,
+    Signalled,
     Signals,
 )
 from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
@@ -43,7 +44,6 @@ from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
 from artificer.runtime.replay import Replay, replay
-from artificer.runtime.signals import Signalled
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.values.base import JsonObject
