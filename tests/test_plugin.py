@@ -165,6 +165,58 @@ def test_a_storage_that_is_not_there_is_an_error(project: Project) -> None:
     assert "does not name a folder" in project.run('{"born_before": 1}').stderr
 
 
+PLAIN = """
+from artificer.extend import SQLITE
+
+
+class Journal:
+    def __init__(self, inner):
+        self.acquire, self.release = inner.acquire, inner.release
+        self.append, self.read, self.runs = inner.append, inner.read, inner.runs
+
+
+class Plain:
+    def __init__(self, inner):
+        self.journal, self.blobs, self.signals = Journal(inner.journal), inner.blobs, inner.signals
+        self.budget, self.versions, self.snapshots = inner.budget, inner.versions, inner.snapshots
+        self.aclose = inner.aclose
+
+
+class Kind:
+    async def open(self, place):
+        storage = await SQLITE.open(place)
+        return storage and Plain(storage)
+
+
+STORAGE = Kind()
+"""
+
+
+@pytest.mark.req("storage-without-chain")
+def test_a_storage_may_have_no_chain_of_its_world(project: Project, site: Path) -> None:
+    plain = project.folder / "plain"
+    shutil.copytree(site, plain)
+    (plain / "artificer_plugin" / "storage.py").write_text(PLAIN)
+    project.environment["PYTHONPATH"] = str(plain)
+    (project.folder / "artificer.toml").write_text('storage = "elsewhere://x"\n')
+    assert project.run('{"born_before": 1900}').returncode == 0
+    for command in (("replay", "last"), ("gc",)):
+        assert project.artificer(*command).returncode == 0
+    checked = project.artificer("verify")
+    assert checked.returncode == 0 and "sound: 1 run" in checked.stderr
+    assert "not checked: the storage has no chain of its world" in checked.stderr
+    assert json.loads(project.artificer("verify", "--json").stdout)["world"] is None
+    (project.folder / "heads.txt").write_text(checked.stdout)
+    for command in (
+        ("audit",),
+        ("verify", "--against", "heads.txt"),
+        ("prune", "last", "--forever"),
+    ):
+        refused = project.artificer(*command)
+        assert refused.returncode == 3, command
+        assert "error: The storage of this world" in refused.stderr and "hint: " in refused.stderr
+
+
 @pytest.mark.req("plugin-secrets")
 def test_an_installed_package_adds_a_source_of_secrets(project: Project) -> None:
     file = project.folder / "our.env"

@@ -12,7 +12,7 @@ from typing import get_args, get_origin
 import pytest
 
 import artificer
-from artificer import types
+from artificer import extend, ports, types
 
 PUBLIC = {
     "Agent",
@@ -134,7 +134,7 @@ def test_an_unknown_type_is_an_attribute_error() -> None:
 
 
 @pytest.mark.req("door-cheap")
-@pytest.mark.parametrize("door", ["artificer", "artificer.types"])
+@pytest.mark.parametrize("door", ["artificer", "artificer.types", "artificer.extend"])
 def test_importing_loads_prints_and_writes_nothing(door: str, tmp_path: Path) -> None:
     heavy = "pydantic", "asyncio", "click", "sqlite3", "logging", "json"
     code = f"import sys, {door}; sys.exit(' '.join({set(heavy)!r} & set(sys.modules)) or 0)"
@@ -148,3 +148,33 @@ def test_importing_loads_prints_and_writes_nothing(door: str, tmp_path: Path) ->
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.req("plugin-door")
+@pytest.mark.parametrize("name", extend.__all__)
+def test_every_name_for_packages_is_there(name: str) -> None:
+    assert getattr(extend, name) is not None
+    assert name in dir(extend)
+    assert name not in {*artificer.__all__, *types.__all__, *ports.__all__}
+
+
+@pytest.mark.req("plugin-door")
+def test_an_unknown_name_for_packages_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Chain'"):
+        _ = extend.Chain  # type: ignore[attr-defined]
+
+
+PUBLIC_MODULES = {"artificer", *(f"artificer.{m}" for m in ("errors", "extend", "ports", "types"))}
+
+
+@pytest.mark.req("plugin-door")
+def test_the_example_plug_in_uses_public_names_alone() -> None:
+    plugin = Path(__file__).parents[1] / "examples" / "plugin"
+    used = {
+        node.module
+        for file in plugin.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("artificer.")
+    }
+    private = {name for name in used if not name.startswith("artificer.testing.")}
+    assert private - PUBLIC_MODULES == set()

@@ -14,11 +14,12 @@ from artificer_plugin.provider import Relay
 from artificer_plugin.secrets import SECRETS
 from artificer_plugin.storage import STORAGE
 
-from artificer.backends.loader import load_folder
-from artificer.ports import Executor, Provider, SecretSource, Storage, StoragePlace
+from artificer.extend import load_folder
+from artificer.ports import Executor, Provider, SecretSource, Storage, StorageKind, StoragePlace
 from artificer.testing.executor_suite import CallOf, ExecutorSuite
 from artificer.testing.provider_suite import ProviderSuite
 from artificer.testing.secrets_suite import SecretSourceSuite
+from artificer.testing.storage_kind_suite import StorageKindSuite
 from artificer.testing.storage_suite import StorageSuite
 
 TOOLS = Path(__file__).parents[1] / "tools"
@@ -74,3 +75,14 @@ class TestElsewhere(StorageSuite):
         assert storage is not None
         yield storage
         await storage.aclose()
+
+
+class TestElsewhereLasts(StorageKindSuite):
+    @pytest.fixture
+    def kind(self) -> StorageKind:
+        return STORAGE
+
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> StoragePlace:
+        url = f"elsewhere://{tmp_path}/worlds"
+        return StoragePlace(tmp_path / "home" / "own", url, durability="process")

@@ -6,9 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from artificer.backends.backend import Backend
-from artificer.backends.settings import BackendSettings
-from artificer.plugins import on_call
+from artificer.extend import Backend, BackendSettings, on_call
 from artificer_plugin.spec import SqliteSection
 
 

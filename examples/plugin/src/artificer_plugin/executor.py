@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from artificer.backends.context import ExecutorContext
-from artificer.contracts.definition import ToolDefinition
-from artificer.manifests.model import Manifest, ManifestFile
-from artificer.ports import Call, Executor, Preview, Receipt
-from artificer.values.base import JsonObject
+from artificer import Call, Executor, Receipt, ToolDefinition
+from artificer.extend import ExecutorContext, Manifest, ManifestFile
+from artificer.ports import Preview
+from artificer.types import JsonObject
 from artificer_plugin.spec import SqliteKeys
 
 

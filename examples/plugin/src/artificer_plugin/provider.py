@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload
-from artificer.providers.registry import ProviderKind, ProviderPlace
-from artificer.values.base import JsonObject
-from artificer.values.blocks import Message, TextBlock, ToolUseBlock
-from artificer.values.model import Delta, ModelFailure, ModelReply, TextDelta, Usage
+from artificer import Usage
+from artificer.extend import ProviderKind, ProviderPlace
+from artificer.types import (
+    Delta,
+    JsonObject,
+    Memo,
+    Message,
+    ModelFailure,
+    ModelReply,
+    ModelRequest,
+    Payload,
+    TextBlock,
+    TextDelta,
+    ToolUseBlock,
+)
 
 _USAGE = Usage(input_tokens=1, output_tokens=1)
 

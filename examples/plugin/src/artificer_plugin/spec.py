@@ -7,9 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from artificer.contracts.arguments.check import Fault
-from artificer.manifests.keys import ManifestKeys
-from artificer.manifests.model import ManifestSection
+from artificer.extend import Fault, ManifestKeys, ManifestSection
 
 _PLACEHOLDER = re.compile(r":([A-Za-z_]\w*)")
 

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 from msgspec import structs
 
 from artificer.errors import ConfigError
+from artificer.extend import SQLITE
 from artificer.ports import Storage, StoragePlace
-from artificer.storage.sqlite.storage import SQLITE
 
 
 class Elsewhere:

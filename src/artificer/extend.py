@@ -1,0 +1,56 @@
+"""The names that a package needs which adds a backend, a provider, a storage or a command.
+
+>>> from artificer.extend import Backend, ManifestSection
+
+They are those that are not in :mod:`artificer`, :mod:`artificer.types` and :mod:`artificer.ports`,
+and are imported when they are first used: a registration costs no more than what it names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+_HOMES = {
+    # a backend
+    "Backend": "backends.backend",
+    "BackendSettings": "backends.settings",
+    "ExecutorContext": "backends.context",
+    "Fault": "contracts.arguments.check",
+    "Manifest": "manifests.model",
+    "ManifestFile": "manifests.model",
+    "ManifestKeys": "manifests.keys",
+    "ManifestSection": "manifests.model",
+    "load_folder": "backends.loader",
+    "on_call": "plugins",
+    # a provider
+    "ProviderKind": "providers.registry",
+    "ProviderPlace": "providers.registry",
+    # a storage: the built-in one, and the rules of a journal and of budgets, which write nothing
+    "SQLITE": "storage.sqlite.storage",
+    "BudgetCorrected": "storage.notes",
+    "BudgetReserved": "storage.notes",
+    "BudgetSettled": "storage.notes",
+    "changes_of": "storage.budget",
+    "check_name": "storage.chain",
+    "claimed": "storage.chain",
+    "fenced": "storage.chain",
+    "released": "storage.chain",
+    "verify_link": "storage.chain",
+}
+
+__all__ = list(_HOMES)
+
+
+if not TYPE_CHECKING:  # or a type checker would find any name here
+
+    def __getattr__(name: str) -> object:
+        if (home := _HOMES.get(name)) is None:
+            raise AttributeError(f"module 'artificer.extend' has no attribute {name!r}")
+        return globals().setdefault(name, getattr(import_module(f"artificer.{home}"), name))
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)
