@@ -95,9 +95,9 @@ class Secrets:
         """Return the key that a variable of the environment holds, or another source."""
         return self._search(self._sources_of_key(variable), (variable,))
 
-    async def found_key(self, variable: str, seconds: float = PATIENCE_S) -> FoundSecrets:
+    async def found_key(self, variable: str) -> FoundSecrets:
         """Return the same within a time, and let others work meanwhile."""
-        return await self._apart(lambda: self.find_key(variable), variable, seconds)
+        return await self._apart(lambda: self.find_key(variable), variable, PATIENCE_S)
 
     def place_of_key(self, variable: str) -> str:
         """Return where a key is found, for people; empty where it is not, or cannot be read."""

@@ -130,13 +130,13 @@ class Form:
         """Return the values of a field that may be there several times."""
         return tuple(value for value in self.data.getlist(name) if isinstance(value, str))
 
-    def has_files(self, name: str = "files") -> bool:
+    def has_files(self) -> bool:
         """Whether a file was chosen."""
-        return any(isinstance(f, UploadFile) and f.filename for f in self.data.getlist(name))
+        return any(isinstance(f, UploadFile) and f.filename for f in self.data.getlist("files"))
 
-    async def attachments(self, name: str = "files") -> tuple[Attachment, ...]:
+    async def attachments(self) -> tuple[Attachment, ...]:
         """Return the files that were chosen. Raises AuthorError for too many, or a bad one."""
-        files = [f for f in self.data.getlist(name) if isinstance(f, UploadFile) and f.filename]
+        files = [f for f in self.data.getlist("files") if isinstance(f, UploadFile) and f.filename]
         if len(files) > MAX_FILES:
             raise AuthorError(
                 f"{len(files)} files are too many at once.", hint=f"Choose at most {MAX_FILES}."

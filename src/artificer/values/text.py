@@ -25,11 +25,11 @@ def numbered(character: str) -> str:
     return f"\u27e8U+{ord(character):04X}\u27e9"
 
 
-def clip(text: str, limit: int, *, mark: str = "…") -> str:
-    """Return at most ``limit`` code points of ``text``, ending in ``mark`` when cut."""
+def clip(text: str, limit: int) -> str:
+    """Return at most ``limit`` code points of ``text``, ending in ``…`` when cut."""
     if len(text) <= limit:
         return text
-    return text[: max(0, limit - len(mark))] + mark
+    return text[: max(0, limit - 1)] + "…"
 
 
 def well_formed(text: str) -> str:

@@ -43,19 +43,18 @@ class SessionExecutor:
         manifests: Sequence[Manifest[SessionPart]],
         *,
         cwd: Path | None = None,
-        env_allow: Iterable[str] = (),
         blobs: BlobStore | None = None,
         grants: Grants | None = None,
         sandboxes: Sequence[SandboxFinding] | None = None,
         now: Now = wall_time,
     ) -> None:
-        """``cwd`` is the folder that programs run in (default: the current one). ``env_allow``
-        names further variables that they may see. Long output is kept in ``blobs``, if there are
-        any. ``grants`` is what a sandbox lets them do (default: there is none), ``sandboxes``
-        those to choose from, ``now`` the time of the evidence. Raises ToolDefinitionError when two
-        tools share a name, and ConfigError when a tool's sandbox cannot be had.
+        """``cwd`` is the folder that programs run in (default: the current one). Long output
+        is kept in ``blobs``, if there are any. ``grants`` is what a sandbox lets them do (default:
+        there is none), ``sandboxes`` those to choose from, ``now`` the time of the evidence. Raises
+        ToolDefinitionError when two tools share a name, and ConfigError when a tool's sandbox
+        cannot be had.
         """
-        self._env = {**child_environment(os.environ, env_allow), **TERMINAL}
+        self._env = {**child_environment(os.environ), **TERMINAL}
         self._cwd = (cwd or Path.cwd()).resolve()
         self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
         self._blobs = blobs

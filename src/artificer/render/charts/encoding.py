@@ -125,10 +125,10 @@ def known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def series_encoding(names: list[str], canvas: Canvas, first: int = 0) -> ChartSpec:
+def series_encoding(names: list[str], canvas: Canvas) -> ChartSpec:
     """Return colour by series, with a legend if there is more than one series."""
     if len(names) == 1:
-        return {"color": {"value": PALETTE[first]}}
+        return {"color": {"value": PALETTE[0]}}
     columns = int((canvas.width - 40) // (max(map(width, names)) + 34))
     legend = {"title": None, "columns": max(1, min(len(names), columns)), "symbolStrokeWidth": 0}
     return {"color": {**scale("series", names, PALETTE), "legend": legend}}

@@ -9,15 +9,18 @@ from pathlib import Path
 from artificer.errors import OperatorError
 from artificer.files import private_file, private_folder
 
+BUSY_SECONDS = 2.0
+"""How long to wait while another process writes a cache: longer would cost more than it saves."""
 
-def open_cache(path: Path, busy_seconds: float, statements: Iterable[str]) -> sqlite3.Connection:
+
+def open_cache(path: Path, statements: Iterable[str]) -> sqlite3.Connection:
     """Open or make a cache, which any thread may use under a lock, and execute the statements.
 
     Raises sqlite3.Error, OSError.
     """
     private_folder(path.parent)  # of a world in PostgreSQL, nothing else may be here yet
     private_file(path)
-    db = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = OFF")

@@ -12,7 +12,13 @@ from typing import ClassVar, TypeVar
 from artificer.errors import OperatorError
 from artificer.ports import Reached
 from artificer.readonly import ReadOnlyDatabase
-from artificer.storage.sqlite.cache import is_damage, open_cache, remove_cache, unusable_cache
+from artificer.storage.sqlite.cache import (
+    BUSY_SECONDS,
+    is_damage,
+    open_cache,
+    remove_cache,
+    unusable_cache,
+)
 from artificer.storage.sqlite.database import is_busy
 
 T = TypeVar("T")
@@ -38,14 +44,12 @@ class IndexFile:
         tables: Mapping[str, str],
         *,
         read_only: bool,
-        busy_seconds: float,
     ) -> None:
         self._path = path
         self._version = version
         self._tables = {"about": _ABOUT, **tables}
-        self._busy_seconds = busy_seconds
         self._db: sqlite3.Connection | None = None
-        self._reading = ReadOnlyDatabase(path, busy_seconds=busy_seconds) if read_only else None
+        self._reading = ReadOnlyDatabase(path, busy_seconds=BUSY_SECONDS) if read_only else None
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -135,9 +139,7 @@ class IndexFile:
         with self._lock:
             try:
                 if self._db is None:
-                    self._db = open_cache(
-                        self._path, self._busy_seconds, ("PRAGMA secure_delete = ON",)
-                    )
+                    self._db = open_cache(self._path, ("PRAGMA secure_delete = ON",))
                 yield self._db
             except _UNUSABLE as error:
                 if is_damage(error):
@@ -174,10 +176,8 @@ class SqliteIndex:
     _version: ClassVar[str]
     _tables: ClassVar[Mapping[str, str]]
 
-    def __init__(self, path: Path, *, read_only: bool = False, busy_seconds: float = 2.0) -> None:
-        self._file = IndexFile(
-            path, self._version, self._tables, read_only=read_only, busy_seconds=busy_seconds
-        )
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self._file = IndexFile(path, self._version, self._tables, read_only=read_only)
 
     def close(self) -> None:
         """Close the file. May be called more than once."""

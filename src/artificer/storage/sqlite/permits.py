@@ -42,10 +42,9 @@ class SqlitePermits:
     holds permits is the same owner as of its runs.
     """
 
-    def __init__(self, folder: Path, *, busy_seconds: float = 2.0) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "permits.db"
-        self._busy_seconds = busy_seconds
         self._owner: ProcessOwner | None = None
         self._db: sqlite3.Connection | None = None
         self._file = (0, 0)
@@ -114,7 +113,7 @@ class SqlitePermits:
             try:
                 if self._db is None or self._file != _file_at(self._path):
                     self._close()
-                    self._db = open_cache(self._path, self._busy_seconds, _TABLES)
+                    self._db = open_cache(self._path, _TABLES)
                     self._file = _file_at(self._path)
                     # Of before the machine was started again: its clock began at zero.
                     self._db.execute("DELETE FROM permits WHERE since > ?", (time.monotonic(),))

@@ -25,9 +25,8 @@ class SqliteSnapshots:
     and costs a longer load. Every method raises OperatorError when the file cannot be used.
     """
 
-    def __init__(self, path: Path, *, busy_seconds: float = 2.0) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._busy_seconds = busy_seconds
         self._db: sqlite3.Connection | None = None
         self._lock = threading.Lock()
 
@@ -77,7 +76,7 @@ class SqliteSnapshots:
         with self._lock:
             try:
                 if self._db is None:
-                    self._db = open_cache(self._path, self._busy_seconds, _TABLES)
+                    self._db = open_cache(self._path, _TABLES)
                 yield self._db
             except (sqlite3.Error, OSError) as error:
                 if self._db is not None and self._db.in_transaction:

@@ -33,13 +33,13 @@ def _index(value: Decimal, step: Decimal, rounding: str) -> int:
     return int(_EXACT.divide(value, step).to_integral_value(rounding, _EXACT))
 
 
-def niced(low: float, high: float, count: int = 10) -> tuple[float, float]:
+def niced(low: float, high: float) -> tuple[float, float]:
     """Return the ends of an axis moved outwards to round values."""
     if low == high:
         return low, high
     start, stop, before = Decimal(repr(low)), Decimal(repr(high)), None
     for _ in range(10):
-        step = _step(start, stop, count)
+        step = _step(start, stop, 10)
         if step == before:
             break
         before = step
