@@ -32,7 +32,7 @@ from artificer.runtime.replay import Replay, replay
 from artificer.runtime.run_list import RunFilter, RunLister, RunListing, run_query
 from artificer.runtime.search import Hit, Searcher, text_query
 from artificer.runtime.snapshot import restore
-from artificer.runtime.summary import Summary, summarise
+from artificer.runtime.summary import RunSummary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system import SystemClock
@@ -121,13 +121,13 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     async def summaries(
         self, limit: int | None = None, *, builds: bool = True, before: str | None = None
-    ) -> list[Summary]:
+    ) -> list[RunSummary]:
         """The newest ``limit`` runs (all for None), oldest first; with ``before``, older than it.
 
         A finished one is read from two records. Without ``builds``, none that a build started.
         """
         journal, blobs = self._storage.journal, self._storage.blobs
-        found: list[Summary] = []
+        found: list[RunSummary] = []
         async for head in newest(journal, builds=builds, before=before):
             if len(found) == limit:
                 break

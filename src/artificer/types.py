@@ -223,7 +223,7 @@ _NAMES = {
     "runtime.kept": ("Compared", "KeptHeads"),
     "runtime.progress": ("ReportProgress",),
     "runtime.replay": ("Divergence",),
-    "runtime.summary": ("Summary",),
+    "runtime.summary": ("RunSummary",),
     "runtime.verify": ("Verification",),
     "backends.workspace.service": ("Resolved", "VersionConflict", "Workspaces"),
     "backends.workspace.spec.edits": ("Applied",),

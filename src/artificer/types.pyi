@@ -238,7 +238,7 @@ from artificer.runtime.run_list import ListedRun as ListedRun
 from artificer.runtime.run_list import RunFilter as RunFilter
 from artificer.runtime.run_list import RunListing as RunListing
 from artificer.runtime.search import Hit as Hit
-from artificer.runtime.summary import Summary as Summary
+from artificer.runtime.summary import RunSummary as RunSummary
 from artificer.runtime.verify import Verification as Verification
 from artificer.values.base import Digest as Digest
 from artificer.values.base import JsonObject as JsonObject

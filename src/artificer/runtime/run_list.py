@@ -30,7 +30,7 @@ from artificer.runtime.listing import newest
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
-from artificer.runtime.summary import Summary
+from artificer.runtime.summary import RunSummary
 from artificer.shielded import finished
 from artificer.values.arguments import LARGEST, optional, plain, whole
 from artificer.values.text import well_formed
@@ -48,7 +48,7 @@ SCANNED = 500
 """Runs that a list without an index looks at while somebody waits for it."""
 
 
-class ListedRun(Summary, frozen=True):
+class ListedRun(RunSummary, frozen=True):
     """A run as a list shows it, with what it has done and waits for.
 
     ``changed`` is when its last event was. ``questions`` are the decisions of a person that it

@@ -13,7 +13,7 @@ from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.verify import tombstone
 
 
-class Summary(Struct, frozen=True):
+class RunSummary(Struct, frozen=True):
     """A run as a list shows it.
 
     ``at`` is when it began, in milliseconds since 1970-01-01 UTC. ``status`` is that of its
@@ -31,24 +31,24 @@ class Summary(Struct, frozen=True):
     queued: bool = False
 
 
-async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> Summary:
+async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> RunSummary:
     """Summarise a run that has records. One that cannot be read is a summary too."""
     run, seq = head.run, head.head.seq
     try:
         (last,) = await journal.read(run, seq - 1, limit=1)
         if tombstone(last.body):
-            return Summary(run, seq, "pruned")
+            return RunSummary(run, seq, "pruned")
         (first,) = await journal.read(run, 0, limit=1)
         begun, newest = decode(first.body, blobs.get), decode(last.body, blobs.get)
         status = await _status(journal, blobs, run, newest)
         if not isinstance(begun, EventLine) or not isinstance(begun.event, PromptReceived):
-            return Summary(run, seq, "unreadable")
+            return RunSummary(run, seq, "unreadable")
         spec = begun.event.spec
         queued = await waits_for_worker(journal, run, spec, status, seq)
     except (ArtificerError, ValueError):
-        return Summary(run, seq, "unreadable")
+        return RunSummary(run, seq, "unreadable")
     model = f"{spec.provider}/{spec.model}"
-    return Summary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt, queued)
+    return RunSummary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt, queued)
 
 
 async def _status(

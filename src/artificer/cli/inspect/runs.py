@@ -22,7 +22,7 @@ from artificer.cli.terminal.working import working
 from artificer.errors import ArtificerError
 from artificer.runtime.progress import ReportProgress
 from artificer.runtime.run_list import RunFilter
-from artificer.runtime.summary import Summary
+from artificer.runtime.summary import RunSummary
 from artificer.utc import utc_text
 
 OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")
@@ -85,12 +85,12 @@ def _filters(options: RunsOptions) -> RunFilter:
 
 async def _filtered(
     archive: Archive, options: RunsOptions, wanted: RunFilter, report: ReportProgress
-) -> tuple[Sequence[Summary], bool]:
+) -> tuple[Sequence[RunSummary], bool]:
     page = await archive.list_runs(options.limit, options.before, progress=report, **wanted)
     return page.runs[::-1], page.next is not None
 
 
-async def _newest(archive: Archive, options: RunsOptions) -> tuple[Sequence[Summary], bool]:
+async def _newest(archive: Archive, options: RunsOptions) -> tuple[Sequence[RunSummary], bool]:
     # One more than is printed shows whether there are older runs.
     found = await archive.summaries(
         options.limit + 1, builds=options.everything, before=options.before
@@ -98,7 +98,7 @@ async def _newest(archive: Archive, options: RunsOptions) -> tuple[Sequence[Summ
     return found[-options.limit :], len(found) > options.limit
 
 
-def _row(summary: Summary) -> tuple[str, ...]:
+def _row(summary: RunSummary) -> tuple[str, ...]:
     begun = utc_text(summary.at) if summary.at else ""
     prompt = one_line(summary.prompt, PROMPT)
     records = f"{summary.records:,}"
@@ -106,11 +106,11 @@ def _row(summary: Summary) -> tuple[str, ...]:
     return (summary.run, begun, summary.kind, _stands(summary), records, model, prompt)
 
 
-def _stands(summary: Summary) -> str:
+def _stands(summary: RunSummary) -> str:
     return "queued" if summary.queued else summary.status
 
 
-async def _tree(archive: Archive, summary: Summary) -> Tree | None:
+async def _tree(archive: Archive, summary: RunSummary) -> Tree | None:
     """A run with those below it; None where its records do not say."""
     try:
         return await tree_of(archive, await archive.get(summary.run))
@@ -118,7 +118,7 @@ async def _tree(archive: Archive, summary: Summary) -> Tree | None:
         return None
 
 
-def _as_json(summary: Summary, tree: Tree | None) -> dict[str, object]:
+def _as_json(summary: RunSummary, tree: Tree | None) -> dict[str, object]:
     shown: dict[str, object] = to_builtins(summary)
     if tree is None:
         return shown
@@ -127,7 +127,7 @@ def _as_json(summary: Summary, tree: Tree | None) -> dict[str, object]:
     return {**shown, **used, "runs": tree.as_json()}
 
 
-def _rows_of_tree(summary: Summary, tree: Tree | None) -> list[tuple[str, ...]]:
+def _rows_of_tree(summary: RunSummary, tree: Tree | None) -> list[tuple[str, ...]]:
     """A run and those that it started, with what each has used, its own children included."""
     begun = utc_text(summary.at) if summary.at else ""
     prompt = one_line(summary.prompt, PROMPT)

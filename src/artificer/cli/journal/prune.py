@@ -16,7 +16,7 @@ from artificer.cli.terminal.console import note, one_line, out
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.errors import OperatorError
-from artificer.runtime.summary import Summary
+from artificer.runtime.summary import RunSummary
 from artificer.utc import utc_text
 from artificer.world import World
 
@@ -43,7 +43,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
     return Exit.OK
 
 
-async def _choose(world: World, options: PruneOptions) -> list[Summary]:
+async def _choose(world: World, options: PruneOptions) -> list[RunSummary]:
     """The runs to prune, with those that chosen builds started."""
     named = [await world.archive.find(run) for run in options.runs]
     every = await world.archive.summaries()
@@ -54,7 +54,7 @@ async def _choose(world: World, options: PruneOptions) -> list[Summary]:
     return chosen + [s for s in every if s.status != "pruned" and _belongs_to(s.run, builds)]
 
 
-async def _promoted(world: World, chosen: list[Summary], named: list[str]) -> list[Summary]:
+async def _promoted(world: World, chosen: list[RunSummary], named: list[str]) -> list[RunSummary]:
     """The runs that hold no unpromoted work. Raises OperatorError for one that was named."""
     safe, kept = [], []
     for summary in chosen:
@@ -76,7 +76,7 @@ def _belongs_to(run: str, builds: list[str]) -> bool:
     return run not in builds and is_of_build(run, builds)
 
 
-def _is_chosen(summary: Summary, named: list[str], older_than: float | None) -> bool:
+def _is_chosen(summary: RunSummary, named: list[str], older_than: float | None) -> bool:
     """A named run is chosen whatever its status, so that a refusal is reported."""
     if summary.run in named:
         return True
