@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple, get_args
 
 import click
 import pytest
 
 import artificer
+import artificer.events
+import artificer.types
+from artificer.cli.commands.inspect import STATUSES
 from artificer.cli.main import cli
 from artificer.contracts.definition import EffectClass
 from artificer.core.kinds import KINDS
@@ -20,6 +25,7 @@ from artificer.core.kinds import KINDS
 pytestmark = pytest.mark.req("glossary")
 
 GLOSSARY = Path(__file__).parents[1] / "docs" / "glossary.md"
+SOURCE = GLOSSARY.parents[1] / "src"
 TERMS = (
     *("world", "agent", "run", "turn", "event", "intent", "receipt", "journal", "record"),
     *("blob", "digest", "block", "provider", "profile", "tool definition", "manifest", "toolset"),
@@ -89,6 +95,59 @@ def _members(value: object) -> set[str]:
     }
 
 
+def _class_of(place: str) -> object:
+    """The value at a place ``artificer.Name`` or ``artificer.part.Name``."""
+    value: object = artificer
+    for number, part in enumerate(place.split(".")[1:], 2):
+        found = getattr(value, part, None)
+        value = import_module(".".join(place.split(".")[:number])) if found is None else found
+    return value
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words of a class, a table or a term in lower case and in the singular."""
+    found = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    return tuple(_singular(word.lower()) for word in found)
+
+
+def _singular(word: str) -> str:
+    return re.sub(r"(?<=[a-z]{2})(?<!s|i|u)s$", "", re.sub("ies$", "y", word))
+
+
+TERM_WORDS = {_words(term) for row in ROWS for term in row.terms}
+
+
+def holds_a_term(name: str) -> bool:
+    """Whether some words of a name, in a row, are a term."""
+    words = _words(name)
+    ends = range(1, len(words) + 1)
+    return any(words[start:end] in TERM_WORDS for end in ends for start in range(end))
+
+
+PLAIN = {"JsonObject", "JsonValue"}
+"""Public types without a term: JSON is what everybody calls so."""
+
+STORED = {
+    "about": "what an index knows of itself",
+    "chunks": "a part of a snapshot",
+    "letters": "signals, under the name that the format gives them",
+    "meta": "the world's id, format and site",
+    "states": "a part of a snapshot",
+    "texts": "a part of an index",
+    "tip": "the head of the world's chain",
+    "words": "a part of an index",
+}
+"""Tables whose names are formats, or parts of a cache, and what they hold."""
+
+ORDINARY = {"completion"}
+"""Commands that every program has under this name."""
+
+VERBS = {"Compare": "comparison"}
+"""Pages that are named by a verb, and their terms."""
+
+PAGES = re.compile(r'\("[^"]*", "([A-Z][a-z]+)"\)')
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.terms[0])
 def test_a_row_has_a_meaning_and_names_places_that_exist(row: Row) -> None:
     assert row.terms != [""] and row.meaning and row.places
@@ -97,26 +156,86 @@ def test_a_row_has_a_meaning_and_names_places_that_exist(row: Row) -> None:
 
 
 def test_a_term_has_one_meaning() -> None:
-    counts = Counter(term for row in ROWS for term in row.terms)
+    counts = Counter(_words(term) for row in ROWS for term in row.terms)
     assert [term for term, count in counts.items() if count > 1] == []
-    assert sorted(set(TERMS) - counts.keys()) == []
+    assert sorted(set(TERMS) - {term for row in ROWS for term in row.terms}) == []
+
+
+def test_a_class_belongs_to_one_term() -> None:
+    places = Counter(p for row in ROWS for p in row.places if p.rpartition(".")[2][0].isupper())
+    assert [place for place, count in places.items() if count > 1] == []
 
 
 def test_every_public_class_belongs_to_a_term() -> None:
-    named = {place for row in ROWS for place in row.places}
-    public = {name: getattr(artificer, name) for name in artificer.__all__}
+    """By a word of its name, by its place, or by the module that a row names."""
+    named = [_class_of(place) for row in ROWS for place in row.places if " " not in place]
+    modules = {value.__name__ for value in named if inspect.ismodule(value)}
     missing = [
         name
-        for name, value in public.items()
-        if not inspect.isroutine(value)
-        and not (inspect.isclass(value) and issubclass(value, BaseException))
-        and f"artificer.{name}" not in named
+        for door in (artificer, artificer.types, artificer.events)
+        for name in getattr(door, "__all__", None) or _own(door)
+        if name[0].isupper()
+        and name not in PLAIN
+        and not _is_error(value := getattr(door, name))
+        and not holds_a_term(name)
+        and getattr(value, "__module__", "") not in modules
+        and not any(value is one for one in named)
     ]
     assert missing == []
 
 
-def test_kinds_are_complete() -> None:
+def _own(module: ModuleType) -> list[str]:
+    found = vars(module).items()
+    return [name for name, value in found if getattr(value, "__module__", "") == module.__name__]
+
+
+def _is_error(value: object) -> bool:
+    return inspect.isclass(value) and issubclass(value, BaseException)
+
+
+def test_every_table_belongs_to_a_term() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py"))
+    tables = set(re.findall(r"CREATE (?:\w+ )?TABLE (?:IF NOT EXISTS )?([a-z]+)\b", source))
+    assert len(tables) > len(STORED)
+    assert sorted(name for name in tables - STORED.keys() if not holds_a_term(name)) == []
+    assert STORED.keys() - tables == set()
+
+
+def test_every_section_of_the_settings_belongs_to_a_term() -> None:
+    settings = tomllib.loads((GLOSSARY.parent / "settings_reference.toml").read_text("utf-8"))
+    sections = {name.partition(".")[0] for name in settings} - {"top"}
+    parts = {part.lower() for row in ROWS for p in row.places for part in p.split(".")}
+    assert sorted(s for s in sections - parts if not holds_a_term(s)) == []
+
+
+def test_every_command_belongs_to_a_term() -> None:
+    context = click.Context(cli)
+    named = {place.split()[1] for row in ROWS for place in row.places if " " in place}
+    commands = set(cli.list_commands(context)) - ORDINARY - named
+    assert sorted(name for name in commands if not holds_a_term(name)) == []
+
+
+def test_every_page_of_the_studio_belongs_to_a_term() -> None:
+    templates = SOURCE / "artificer" / "studio" / "templates"
+    pages = [
+        page
+        for name in ("base.html", "run_nav.html")
+        for page in PAGES.findall((templates / name).read_text(encoding="utf-8"))
+    ]
+    assert len(pages) > 8
+    named = {place.split()[1] for row in ROWS for place in row.places if " " in place}
+    pages = [VERBS.get(page, page) for page in pages]
+    assert [p for p in pages if not holds_a_term(p) and p.lower() not in named] == []
+
+
+def test_a_name_without_a_term_is_found() -> None:
+    assert not any(map(holds_a_term, ("Wishes", "letters", "Facilities", "MoneyBag")))
+    assert holds_a_term("OwnerLeases") and holds_a_term("RunIndex") and holds_a_term("policies")
+
+
+def test_kinds_and_statuses_are_complete() -> None:
     assert set(KINDS) <= set(re.findall(r"`(\w+)`", row_of("run").meaning))
+    assert {*STATUSES, "queued"} == set(re.findall(r"`(\w+)`", row_of("status").meaning))
     assert set(get_args(EffectClass)) == set(re.findall(r"`(\w+)`", row_of("effect class").meaning))
 
 

@@ -36,21 +36,33 @@ class RunsOptions:
     as_tree: bool = option(
         "--tree", is_flag=True, help="Show below each run those that it started, with their cost."
     )
-    waiting: bool = option(is_flag=True, help="Those that wait for a person.")
+    waiting: bool = option(is_flag=True, help="Only runs that wait for a person.")
     status: str | None = option(
-        type=click.Choice(STATUSES), metavar="STATUS", help=f"One of: {', '.join(STATUSES)}."
+        type=click.Choice(STATUSES),
+        metavar="STATUS",
+        help=f"Only runs with this status: {', '.join(STATUSES)}.",
     )
     kind: str | None = option(
         type=click.Choice(RUN_KINDS),
         metavar="KIND",
-        help="Of a kind: see `artificer search --help`.",
+        help="Only runs of this kind; `artificer search --help` lists them.",
     )
-    model: str = option(default="", metavar="NAME", help="Of a model: a part of its name.")
-    agent: str = option(default="", metavar="NAME", help="Of an agent that another run called.")
-    text: str = option(default="", metavar="WORDS", help="With all these words in the prompt.")
-    since: datetime | None = option(type=MOMENT, metavar="DATE", help="Begun since then, in UTC.")
-    until: datetime | None = option(type=MOMENT, metavar="DATE", help="Begun before then, in UTC.")
-    before: str | None = option(metavar="RUN", help="Older than a run: the next page.")
+    model: str = option(
+        default="", metavar="NAME", help="Only runs of models with this in their name."
+    )
+    agent: str = option(
+        default="", metavar="NAME", help="Only runs of this agent, called by other runs."
+    )
+    text: str = option(
+        default="", metavar="WORDS", help="Only runs with all these words in the prompt."
+    )
+    since: datetime | None = option(
+        type=MOMENT, metavar="DATE", help="Only runs that started then or later, in UTC."
+    )
+    until: datetime | None = option(
+        type=MOMENT, metavar="DATE", help="Only runs that started before then, in UTC."
+    )
+    before: str | None = option(metavar="RUN", help="Only runs older than this one: the next page.")
     as_json: bool = json_flag("Print a JSON array.")
 
 
