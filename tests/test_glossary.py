@@ -6,6 +6,7 @@ import inspect
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -242,3 +243,50 @@ def test_kinds_and_statuses_are_complete() -> None:
 def test_a_place_that_is_not_there_is_found() -> None:
     wrong = ("artificer.Wurld", "artificer.Limits.wishes", "artificer bulid", "artificer run --x")
     assert not any(map(exists, wrong))
+
+
+# ── words of ours ────────────────────────────────────────────────────────────────────────────────
+
+WORDS = re.compile(r"\b(anew|heard|owed|owes|stirred|told|whoever)\b", re.IGNORECASE)
+
+FORMATS = {
+    "src/artificer/backends/host/writing.py": "a result that models read",
+    "src/artificer/builds/handlers.py": "reports that states hold",
+    "src/artificer/builds/prompts/completeness.md": "instructions that runs record",
+    "src/artificer/builds/prompts/final.md": "instructions that runs record",
+    "src/artificer/builds/prompts/plan.md": "instructions that runs record",
+    "src/artificer/core/compaction.py": "a recorded field",
+    "src/artificer/core/context.py": "a recorded field",
+    "src/artificer/core/intents.py": "a recorded field",
+    "src/artificer/core/window.py": "a recorded field",
+    "src/artificer/runtime/builds/outcome.py": "a report that states hold",
+}
+"""Texts and names that records or requests hold, so that they are formats."""
+
+UNREAD = ("docs/gallery/", "src/artificer/render/static/")
+"""Reports that a model wrote, and files of others."""
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Every text that people read: the source, its templates, the documentation."""
+    suffixes = {".html", ".js", ".md", ".py", ".pyi", ".toml"}
+    for folder in ("src", "docs", "deploy"):
+        for path in sorted((SOURCE.parent / folder).rglob("*")):
+            place = path.relative_to(SOURCE.parent).as_posix()
+            if path.suffix in suffixes and not place.startswith(UNREAD):
+                yield place, path.read_text(encoding="utf-8")
+    for path in sorted(SOURCE.parent.glob("*.md")):
+        yield path.name, path.read_text(encoding="utf-8")
+
+
+@pytest.mark.req("plain-words")
+def test_people_read_plain_words() -> None:
+    found = {place: WORDS.findall(text) for place, text in texts() if WORDS.search(text)}
+    assert {place: words for place, words in found.items() if place not in FORMATS} == {}
+    assert FORMATS.keys() - found.keys() == set(), "every exception is needed"
+
+
+@pytest.mark.req("plain-words")
+def test_a_word_of_ours_is_found() -> None:
+    assert all(map(WORDS.search, ("whoever asks", "It owes one.", "Told so")))
+    assert WORDS.search("the height of a shoulder") is None

@@ -38,8 +38,8 @@ class PolicyExplanation(Value):
 def explain(
     policy: Policy, query: PolicyQuery, consult: Consult | None = None
 ) -> PolicyExplanation:
-    """Decide about a call as the gate would, and say how. Rules after the first sure match are
-    not heard.
+    """Decide about a call as the gate would, and explain it. Rules after the first sure match
+    are not considered.
     """
     decision = decide_on(query, policy, consult)
     steps = tuple(_step(considered, query) for considered in consider(policy, query))

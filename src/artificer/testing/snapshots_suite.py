@@ -30,8 +30,8 @@ class SnapshotsSuite:
         """A chunk from message 0 on replaces all of them."""
         snapshots.put("a", b"one", 0, b"first")
         snapshots.put("a", b"two", 5, b"second")
-        snapshots.put("a", b"three", 0, b"anew")
-        assert snapshots.get("a") == (b"three", [b"anew"])
+        snapshots.put("a", b"three", 0, b"again")
+        assert snapshots.get("a") == (b"three", [b"again"])
 
     def test_each_run_has_its_own(self, snapshots: Snapshots) -> None:
         """Dropping one leaves the others."""

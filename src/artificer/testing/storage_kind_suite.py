@@ -92,7 +92,7 @@ class StorageKindSuite:
     async def test_two_processes_share_the_fence(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """Whoever acquired a run last may append, and nobody else, whatever they remember."""
+        """Only the owner that acquired a run last may append, whatever the others remember."""
         async with _two(kind, place) as (one, two):
             stale = await one.journal.acquire("a")
             first = records_after(Head(), "a", 1)

@@ -121,7 +121,7 @@ def _places(group: RowGroup, at: str) -> list[str]:
 
 
 def _distinct(key: DataCell) -> DataCell:
-    """Return what groups are told apart by: ``true`` is not the number 1, nor the text ``1``."""
+    """Return the key of a group: ``true`` is not the number 1, nor the text ``1``."""
     return f"\x00{key}" if isinstance(key, bool) else key
 
 
