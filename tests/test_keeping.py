@@ -218,7 +218,7 @@ class TestPruning:
         db.commit()
         db.close()
         problems = (await world.archive.verify()).problems
-        assert any(f"record 3 of run {other}" in p and "no tombstone" in p for p in problems)
+        assert any(f"Record 3 of run {other}" in p and "no tombstone" in p for p in problems)
         assert not any(one in problem for problem in problems)
 
     async def test_in_memory_too(self) -> None:
