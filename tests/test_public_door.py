@@ -156,6 +156,18 @@ def test_every_name_for_packages_is_there(name: str) -> None:
     assert getattr(extend, name) is not None
     assert name in dir(extend)
     assert name not in {*artificer.__all__, *types.__all__, *ports.__all__}
+    assert extend.__all__ == [*extend._HOMES]
+
+
+@pytest.mark.req("plugin-door")
+def test_a_type_checker_finds_the_same_names_for_packages() -> None:
+    seen = {
+        alias.name: (node.module or "").removeprefix("artificer.")
+        for node in ast.walk(ast.parse(Path(inspect.getfile(extend)).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("artificer.")
+        for alias in node.names
+    }
+    assert seen == extend._HOMES
 
 
 @pytest.mark.req("plugin-door")

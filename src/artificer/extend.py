@@ -12,7 +12,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    pass
+    from artificer.backends.backend import Backend
+    from artificer.backends.context import ExecutorContext
+    from artificer.backends.loader import load_folder
+    from artificer.backends.settings import BackendSettings
+    from artificer.contracts.arguments.check import Fault
+    from artificer.manifests.keys import ManifestKeys
+    from artificer.manifests.model import Manifest, ManifestFile, ManifestSection
+    from artificer.plugins import on_call
+    from artificer.providers.registry import ProviderKind, ProviderPlace
+    from artificer.storage.budget import changes_of
+    from artificer.storage.chain import check_name, claimed, fenced, released, verify_link
+    from artificer.storage.notes import BudgetCorrected, BudgetReserved, BudgetSettled
+    from artificer.storage.sqlite.storage import SQLITE
 
 _HOMES = {
     # a backend
@@ -42,7 +54,30 @@ _HOMES = {
     "verify_link": "storage.chain",
 }
 
-__all__ = list(_HOMES)
+__all__ = [
+    "Backend",
+    "BackendSettings",
+    "ExecutorContext",
+    "Fault",
+    "Manifest",
+    "ManifestFile",
+    "ManifestKeys",
+    "ManifestSection",
+    "load_folder",
+    "on_call",
+    "ProviderKind",
+    "ProviderPlace",
+    "SQLITE",
+    "BudgetCorrected",
+    "BudgetReserved",
+    "BudgetSettled",
+    "changes_of",
+    "check_name",
+    "claimed",
+    "fenced",
+    "released",
+    "verify_link",
+]
 
 
 if not TYPE_CHECKING:  # or a type checker would find any name here

@@ -6,14 +6,14 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from artificer import Call, Executor, Receipt, ToolDefinition
 from artificer.extend import ExecutorContext, Manifest, ManifestFile
 from artificer.ports import Preview
-from artificer.types import JsonObject
+from artificer.types import JsonObject, JsonValue
 from artificer_plugin.spec import SqliteKeys
 
 
@@ -46,14 +46,17 @@ class SqliteExecutor:
         try:
             rows = await asyncio.to_thread(self._rows, manifest.part, bound.values, ends)
         except sqlite3.Error as error:
-            timed_out = time.monotonic() >= ends
-            status = "timeout" if timed_out else "error"
-            return Receipt(status=status, content=f"{manifest.tool.name}: {error}")
+            problem = f"{manifest.tool.name}: {error}"
+            if time.monotonic() >= ends:
+                return Receipt(status="timeout", content=problem)
+            return Receipt(status="error", content=problem)
         whole = len(rows) <= self._max_rows
         content = {"rows": rows[: self._max_rows], "complete": whole}
         return Receipt(status="ok", content=json.dumps(content, ensure_ascii=False))
 
-    def _rows(self, keys: SqliteKeys, values: JsonObject, ends: float) -> list[JsonObject]:
+    def _rows(
+        self, keys: SqliteKeys, values: Mapping[str, JsonValue], ends: float
+    ) -> list[JsonObject]:
         path = (self._folder / keys.file).resolve()
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row

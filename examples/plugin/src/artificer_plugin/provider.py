@@ -6,6 +6,7 @@ It calls the first tool that a run offers with the prompt, and replies with the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from artificer import Usage
 from artificer.extend import ProviderKind, ProviderPlace
@@ -43,12 +44,13 @@ class Relay:
         self, payload: Payload, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Call a tool with a prompt; hand the result of a call on."""
-        last = payload.items[-1]["blocks"][-1]
+        body: Any = payload.body
+        last = body["messages"][-1]["blocks"][-1]
         if last["type"] == "tool_result":
             text = str(last["content"])
             on_delta(TextDelta(text=text))
             return ModelReply(blocks=(TextBlock(text=text),), stop="end_turn", usage=_USAGE)
-        names = [str(tool["name"]) for tool in payload.fields["tools"]]
+        names = [str(tool["name"]) for tool in body["tools"]]
         tool = next((name for name in names if self._only in (None, name)), None)
         if tool is None:
             return ModelFailure(code="bad_request", message="There is no tool to call.")
