@@ -187,7 +187,7 @@ class AgentDefinition(Generic[OutputT]):
 
 
 def defined(agent: AgentDefinition[OutputT] | None) -> AgentDefinition[OutputT]:
-    """Return an agent, or the configured one for None. Raises AuthorError for what is none."""
+    """Return an agent, or the configured one for None. Raises AuthorError for any other value."""
     if agent is None:
         return AgentDefinition()
     return instance("agent", agent, AgentDefinition, "Pass an artificer.Agent(…).")

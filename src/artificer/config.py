@@ -271,9 +271,15 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
     path = (Path.cwd() if folder is None else Path(named("folder", folder))) / FILE_NAME
     settings = _read(path)
     if _holds_nul(settings):
-        raise ConfigError(f"{path} holds a NUL character, which no setting can.")
+        raise ConfigError(
+            f"{path} holds a NUL character, which no setting can.",
+            hint="Remove it: it is \\u0000 in the file.",
+        )
     if key := _too_large(settings):
-        raise ConfigError(f"{path}: {key}: a number has to be between -(2**53 - 1) and 2**53 - 1.")
+        raise ConfigError(
+            f"{path}: {key}: a number has to be between -(2**53 - 1) and 2**53 - 1.",
+            hint="Write a smaller number.",
+        )
     for name in ("home", "model", "project", "storage"):
         variable = f"ARTIFICER_{name.upper()}"
         text = os.environ.get(variable) or None
@@ -292,7 +298,10 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
     try:
         home = config.home.expanduser().absolute()
     except RuntimeError as error:  # ~somebody, whom this machine does not know
-        raise ConfigError(f"The home {config.home} cannot be found: {error}.") from error
+        raise ConfigError(
+            f"The home {config.home} cannot be found: {error}.",
+            hint="Correct the setting home, or $ARTIFICER_HOME.",
+        ) from error
     return config.replace(home=home, policy=to_policy(rules.policy, path))
 
 
@@ -309,13 +318,19 @@ def _read(path: Path) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except (UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}.") from error
+        raise ConfigError(
+            f"{path} cannot be read: {error}.",
+            hint="Check its permissions, and that it is UTF-8 and valid TOML.",
+        ) from error
     import tomllib  # many projects have no such file
 
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} cannot be read: {error}.") from error
+        raise ConfigError(
+            f"{path} cannot be read: {error}.",
+            hint="Check its permissions, and that it is UTF-8 and valid TOML.",
+        ) from error
 
 
 def _too_large(value: object) -> str:

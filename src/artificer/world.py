@@ -107,7 +107,7 @@ class OpenWorld:
 
     @property
     def builds(self) -> Builds:
-        """The work of builds, and how it comes into their projects."""
+        """The results of builds, and their promotion into the projects."""
         from artificer.wiring.builds import Builds
 
         return Builds(self._resources)
@@ -138,7 +138,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         """Open or make the world of this project, as ``artificer.toml`` and the environment say.
 
         A ``storage`` of your own keeps everything in its place. The world closes it, and the
-        providers among the `WorldParts`. Raises AuthorError for what is no part of a world.
+        providers among the `WorldParts`. Raises AuthorError for an unknown part.
         """
         refuse_unknown("World.open", parts, ("config", "storage", *PARTS), place_of)
         config, checked = _checked(config) or load_config(), CheckedParts.of(**parts)
@@ -248,7 +248,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         observer: Observer | None = None,
         run_id: str | None = None,
     ) -> Run:
-        """Make software in a copy of the project's repository: plan, specs, phases, code.
+        """Build software in a copy of the project's repository: plan, specs, phases, code.
 
         The project itself is not touched before `Builds.promote`. Without a ``decider`` the build
         is ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it. The agent's
@@ -299,7 +299,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         new_id: str | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Begin a run with the facts of another one, up to where every call is answered.
+        """Start a run with a copy of another run's records, up to where every call is answered.
 
         The agent's model, instructions and limits replace those that are recorded.
         Raises NotFoundError, ConfigError where a tool is missing or has changed or the policy is
@@ -316,7 +316,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
             return await make_run(self._resources.storage, new_id, state, engine.judges.check)
 
     def guard(self, tools: Guardables, *, key: str, **options: Unpack[GuardOptions]) -> Guarded:
-        """Return tools for another library's agent, whose calls are the run ``key``."""
+        """Return tools for another library's agent; their calls are recorded as the run ``key``."""
         from artificer.guard.guarded import Guarded, RecordedRuns
         from artificer.guard.tools import GuardOptions
 
@@ -369,7 +369,7 @@ async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolse
 
 
 def observe(world: World, observer: Observer) -> None:
-    """Tell an observer what the runs do that a world executes here, from those begun next on."""
+    """Notify an observer of the runs that a world executes in this process from now on."""
     world._resources.watch(observer)
 
 

@@ -115,7 +115,9 @@ def _read(file: Path, signers: Signers | None) -> str:
     try:
         data = read_regular(file, MAX_BYTES)
     except OSError as error:
-        raise ManifestError(f"{file}: cannot be read: {error.strerror}") from error
+        raise ManifestError(
+            f"{file}: cannot be read: {error.strerror}", hint="Check its permissions."
+        ) from error
     if data is None:
         raise ManifestError(f"{file}: has more than {MAX_BYTES} bytes")
     if signers is not None:

@@ -41,7 +41,10 @@ def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
         _check_kinds(rule, f"{settings}: policy.rules #{number}")
     twice = [n for n, count in Counter(r.name for r in keys.rules if r.name).items() if count > 1]
     if twice:
-        raise ConfigError(f"{settings}: policy.rules: two rules have the name {twice[0]!r}.")
+        raise ConfigError(
+            f"{settings}: policy.rules: two rules have the name {twice[0]!r}.",
+            hint="Give each rule a name of its own.",
+        )
     folder = settings.parent
     return Policy(
         rules=tuple(_placed(rule, folder) for rule in keys.rules),
@@ -86,10 +89,16 @@ def _read(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_TEXT_BYTES + 1)
         if len(data) > MAX_TEXT_BYTES:
-            raise ConfigError(f"{path} is larger than {MAX_TEXT_BYTES} bytes.")
+            raise ConfigError(
+                f"{path} is larger than {MAX_TEXT_BYTES} bytes.",
+                hint="Split it: policy.cedar takes several files.",
+            )
         return data.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}.") from error
+        raise ConfigError(
+            f"{path} cannot be read: {error}.",
+            hint="Check policy.cedar in artificer.toml, and the file's permissions.",
+        ) from error
 
 
 def _check(path: Path, text: str) -> None:

@@ -262,7 +262,10 @@ def _read(path: str) -> bytes:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
+        raise NotFoundError(
+            f"{path} cannot be read: {error.strerror}.",
+            hint="Check the path and the file's permissions.",
+        ) from error
 
 
 def _may_be(data: bytes, found: str, claimed: str) -> bool:

@@ -83,7 +83,8 @@ def _download(folder: Path) -> Path:
         )
     except subprocess.TimeoutExpired as error:
         raise OperatorError(
-            f"pip did not fetch {REQUIREMENT} within {DOWNLOAD_SECONDS} seconds."
+            f"pip did not fetch {REQUIREMENT} within {DOWNLOAD_SECONDS} seconds.",
+            hint="Check the network, then try again.",
         ) from error
     if "No module named pip" in done.stderr:
         raise ConfigError(

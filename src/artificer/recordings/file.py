@@ -52,17 +52,26 @@ def decompress(data: bytes, limit: int = MAX_BYTES) -> bytes:
         try:
             plain = unpacker.decompress(data, limit + 1)
         except zlib.error as error:
-            raise TamperedError(f"This file is not a recording: {error}.") from error
+            raise TamperedError(
+                f"This file is not a recording: {error}.",
+                hint="`artificer export RUN` writes recordings.",
+            ) from error
         rest = unpacker.unused_data
         if not unpacker.eof and len(plain) <= limit:
-            raise TamperedError("This file is not a recording: it is truncated.")
+            raise TamperedError(
+                "This file is not a recording: it is truncated.",
+                hint="Copy or export it again: `artificer export RUN`.",
+            )
     if len(plain) > limit:
         raise TamperedError(
             f"This recording is longer than {limit:,} bytes.",
             hint="If you trust the file, read it with a higher limit.",
         )
     if rest:
-        raise TamperedError("This file is not a recording: it has data after its end.")
+        raise TamperedError(
+            "This file is not a recording: it has data after its end.",
+            hint="Copy or export it again: `artificer export RUN`.",
+        )
     return plain
 
 

@@ -72,7 +72,10 @@ def read_chain(
 
 
 def _tampered(run: str, seq: int, what: str) -> TamperedError:
-    return TamperedError(f"Run {run}, record {seq}{what}")
+    return TamperedError(
+        f"Run {run}, record {seq}{what}",
+        hint="Run `artificer verify` to see the damage; restore the journal from a backup.",
+    )
 
 
 async def read_records(journal: Journal, run: str) -> list[Record]:
@@ -133,7 +136,10 @@ def follow(
             )
     head = Head(seq=records[-1].seq, hash=records[-1].hash) if records else start
     if any(pending.n not in intents for pending in state.pending):
-        raise TamperedError(f"Run {run} ends within a commit: record {head.seq + 1} is missing.")
+        raise TamperedError(
+            f"Run {run} ends within a commit: record {head.seq + 1} is missing.",
+            hint="Run `artificer verify` to see the damage; restore the journal from a backup.",
+        )
     return Loaded(run, state, head, tuple(intents[p.n] for p in state.pending), lines)
 
 

@@ -25,7 +25,7 @@ class JournalReader:
         """The run at a height, or as high as it is. Raises NotFoundError, TamperedError."""
         records = await self._journal.read(run, limit=height)
         if not records:
-            raise NotFoundError(f"Run {run!r} does not exist.")
+            raise NotFoundError(f"Run {run!r} does not exist.", hint="`artificer runs` lists them.")
         return await asyncio.to_thread(self._reduced, run, records)
 
     def _reduced(self, run: str, records: Sequence[Record]) -> RunView:

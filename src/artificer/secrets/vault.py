@@ -111,7 +111,10 @@ class VaultSecret:
         try:
             data = msgspec.json.decode(body, type=_Answer).data.data or {}
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise OperatorError(f"{self._url}: this is not a secret of KV, version 2") from None
+            raise OperatorError(
+                f"{self._url}: this is not a secret of KV, version 2",
+                hint="Check the mount and the path: vault:https://HOST:8200/MOUNT/PATH.",
+            ) from None
         return {name: value for name, value in data.items() if isinstance(value, str) and value}
 
 

@@ -95,9 +95,15 @@ class VaultLogin:
         try:
             auth = msgspec.json.decode(answer, type=_Answer).auth
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise OperatorError(f"{self._server.url}: this is not an answer to a login") from None
+            raise OperatorError(
+                f"{self._server.url}: this is not an answer to a login",
+                hint="Check the address in the setting secrets.",
+            ) from None
         if not _is_token(auth.client_token):
-            raise OperatorError(f"{self._server.url}: this is not an answer to a login")
+            raise OperatorError(
+                f"{self._server.url}: this is not an answer to a login",
+                hint="Check the address in the setting secrets.",
+            )
         self._auth, self._began = auth, began
 
 

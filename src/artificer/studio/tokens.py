@@ -106,7 +106,10 @@ class ApiTokens:
                 hint="Use 1 to 80 printable characters.",
             )
         if not 1 <= days <= MAX_DAYS:
-            raise AuthorError(f"A token lives 1 to {MAX_DAYS} days, not {days}.")
+            raise AuthorError(
+                f"A token lives 1 to {MAX_DAYS} days, not {days}.",
+                hint=f"Choose a number from 1 to {MAX_DAYS}.",
+            )
         with self._changing() as tokens:
             return self._added(tokens, name.strip(), scopes, days * DAY_MS)
 

@@ -166,7 +166,10 @@ def project_folder(project: str | Path) -> Path:
 def require_command(check: str | None) -> None:
     """Raise ConfigError for a validation command that cannot be run, before anything is made."""
     if check is not None and isinstance(fault := split_command(check), str):
-        raise ConfigError(f"The validation command {check!r} {fault}.")
+        raise ConfigError(
+            f"The validation command {check!r} {fault}.",
+            hint="Name one program with its arguments, as in --check 'python -m pytest -q'.",
+        )
 
 
 def bounded(options: BuildOptions, limits: Limits) -> tuple[BuildOptions, Limits]:

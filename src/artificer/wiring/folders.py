@@ -27,7 +27,10 @@ def manifests(folder: Path, config: Config, context: ExecutorContext) -> list[Ex
         ConfigError: the settings of a backend cannot be used, or what it needs is not here.
     """
     if not folder.is_dir():
-        raise NotFoundError(f"The tools folder {str(folder)!r} does not exist.")
+        raise NotFoundError(
+            f"The tools folder {str(folder)!r} does not exist.",
+            hint="Name a folder that holds *.clad.toml files.",
+        )
     files = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)
     by_backend: defaultdict[str, list[ManifestFile[Any]]] = defaultdict(list)
     for file in files:
@@ -49,4 +52,7 @@ def _settings(name: str, backend: Backend, config: Config) -> BaseModel | None:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, ("backends", name, *first["loc"])))
-        raise ConfigError(f"artificer.toml: {where}: {first['msg']}.") from error
+        raise ConfigError(
+            f"artificer.toml: {where}: {first['msg']}.",
+            hint=f"Correct [backends.{name}]; its package documents its settings.",
+        ) from error

@@ -137,4 +137,7 @@ def _must_have(recorded: ResponseFormat | None, source: Any) -> None:
             hint=f"Resume it from Python with Agent(output={recorded.type.rpartition('.')[2]}).",
         )
     if format_of(source) != recorded:
-        raise ConfigError(f"The type {recorded.type} has changed since the run started.")
+        raise ConfigError(
+            f"The type {recorded.type} has changed since the run started.",
+            hint="Resume it with the type as it was, or run the prompt again.",
+        )

@@ -52,9 +52,15 @@ class Signers:
             text = read_regular(file.with_name(file.name + SUFFIX), MAX_SIGNATURE)
             signature = base64.b64decode((text or b"").strip(), validate=True)
         except FileNotFoundError as error:
-            raise ManifestError(f"{file}: is not signed: {file.name}{SUFFIX} is missing") from error
+            raise ManifestError(
+                f"{file}: is not signed: {file.name}{SUFFIX} is missing",
+                hint="Sign it; docs/manifests.md shows how.",
+            ) from error
         except (OSError, binascii.Error) as error:
-            raise ManifestError(f"{file}: its signature cannot be read: {error}") from error
+            raise ManifestError(
+                f"{file}: its signature cannot be read: {error}",
+                hint="Check its permissions, or sign the file again.",
+            ) from error
         for key in self._keys:
             try:
                 key.verify(signature, data, ECDSA(hashes.SHA256()))
@@ -62,7 +68,8 @@ class Signers:
                 continue
             return
         raise ManifestError(
-            f"{file}: was changed after it was signed, or signed with an unknown key"
+            f"{file}: was changed after it was signed, or signed with an unknown key",
+            hint="Read the change, then sign the file again; docs/manifests.md shows how.",
         )
 
 
@@ -76,7 +83,10 @@ def _key_of(file: Path) -> EllipticCurvePublicKey:
     try:
         key = load_pem_public_key(file.read_bytes())
     except (OSError, ValueError, UnsupportedAlgorithm) as error:
-        raise ConfigError(f"{file} is not a public key in PEM form: {error}.") from error
+        raise ConfigError(
+            f"{file} is not a public key in PEM form: {error}.",
+            hint="Write it with: openssl pkey -in private.pem -pubout",
+        ) from error
     if not isinstance(key, EllipticCurvePublicKey) or not isinstance(key.curve, SECP256R1):
         raise ConfigError(f"{file} is not a P-256 public key.", hint="SchemaPin signs with P-256.")
     return key

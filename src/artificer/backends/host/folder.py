@@ -48,7 +48,10 @@ class Folder:
         """Raises ConfigError if the folder does not exist."""
         self.root = root.resolve()
         if not self.root.is_dir():
-            raise ConfigError(f"The folder {str(root)!r} for the host tools does not exist.")
+            raise ConfigError(
+                f"The folder {str(root)!r} for the host tools does not exist.",
+                hint="Create it, or name another folder.",
+            )
 
     def parts(self, path: str) -> PathParts:
         """Read a path as a model wrote it: relative to the folder, or absolute and inside it."""

@@ -68,7 +68,10 @@ async def discover(
         listed = await link.list_tools()
     except (LinkError, TimeoutError) as error:
         why = str(error) or "it did not answer in time"
-        raise ConfigError(f"The MCP server {name!r} cannot be used: {why}.") from error
+        raise ConfigError(
+            f"The MCP server {name!r} cannot be used: {why}.",
+            hint=f"Check [mcp.servers.{name}] in artificer.toml, and the server itself.",
+        ) from error
     kept = [tool for tool in listed if allow is None or tool.name in allow]
     absent = sorted({*(allow or ())} - {tool.name for tool in kept})
     if absent:

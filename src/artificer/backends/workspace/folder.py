@@ -95,7 +95,10 @@ def commit_folder(
             holds more than a workspace may.
     """
     if fault := name_fault(name):
-        raise OperatorError(f"The workspace's name {name!r} {fault}.")
+        raise OperatorError(
+            f"The workspace's name {name!r} {fault}.",
+            hint="Choose another name; docs/guides/workspaces.md lists the rules.",
+        )
     with _os_errors(folder):
         root = os.open(folder, _DIRECTORY)
         try:
@@ -175,14 +178,17 @@ def _read_folder(workspaces: Workspaces, root: int) -> tuple[list[Edit], tuple[s
     skipped: list[str] = []
     for path, found in _scan(root, (), skipped):
         if fault := path_fault(path):
-            raise OperatorError(f"{path} {fault}.")
+            raise OperatorError(f"{path} {fault}.", hint="Rename it or move it out of the folder.")
         edits.append(
             MakeDirectory(path)
             if found is None
             else Put(path, workspaces.blobs.put(found[0]), len(found[0]), found[1])
         )
         if len(edits) > MAX_FILES:
-            raise OperatorError(f"The folder holds more than {MAX_FILES} files.")
+            raise OperatorError(
+                f"The folder holds more than {MAX_FILES} files.",
+                hint="Commit a smaller folder, or use several workspaces.",
+            )
     return edits, tuple(skipped)
 
 
@@ -221,7 +227,9 @@ def _bytes(opened: int, path: str) -> bytes:
     with os.fdopen(os.dup(opened), "rb") as file:
         data = file.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise OperatorError(f"{path} has more than {MAX_FILE_BYTES} bytes.")
+        raise OperatorError(
+            f"{path} has more than {MAX_FILE_BYTES} bytes.", hint="Move it out of the folder."
+        )
     return data
 
 

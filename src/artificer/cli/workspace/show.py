@@ -55,7 +55,10 @@ def _show(workspaces: Workspaces, options: ShowFilesOptions) -> Exit:
     found = workspaces.must_resolve(name, options.version)
     entry = tree.find(fetch, found.root, options.path)
     if entry is None:
-        raise NotFoundError(f"Version {found.version} of {name!r} has no {options.path!r}.")
+        raise NotFoundError(
+            f"Version {found.version} of {name!r} has no {options.path!r}.",
+            hint=f"artificer workspace show {options.name}",
+        )
     if isinstance(entry, tree.TreeFile) and not options.as_json:
         _print_file(fetch(entry.digest))
         return Exit.OK

@@ -120,7 +120,10 @@ class Git:
                     "A build needs git.", hint="Install git 2.38 or newer."
                 ) from error
             except OSError as error:
-                raise GitError(f"git could not be started: {error}.") from error
+                raise GitError(
+                    f"git could not be started: {error}.",
+                    hint="Check that git works: git --version",
+                ) from error
             if done.exit_code is None:
                 raise GitError(f"git {_command(args)} did not end within {SECONDS} s.")
             if not out.is_whole:

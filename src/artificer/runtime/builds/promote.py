@@ -220,4 +220,7 @@ def _is_there(path: Path) -> bool:
 async def _must_be_a_name(git: Git, branch: str) -> None:
     answer = await git.ask("check-ref-format", f"refs/heads/{branch}")
     if answer.exit_code != 0 or branch.startswith("-"):
-        raise ConfigError(f"{branch!r} is not a valid branch name.")
+        raise ConfigError(
+            f"{branch!r} is not a valid branch name.",
+            hint="Choose a name that git accepts: git check-ref-format --branch NAME",
+        )

@@ -45,7 +45,12 @@ def _read(file: Path) -> str:
         data = file.read_bytes()
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}.") from error
+        raise ConfigError(
+            f"{file} cannot be read: {error}.", hint="Check its permissions, and that it is UTF-8."
+        ) from error
     if len(data) > MAX_BYTES or not text.strip():
-        raise ConfigError(f"{file} must hold 1 to {MAX_BYTES} bytes of instructions.")
+        raise ConfigError(
+            f"{file} must hold 1 to {MAX_BYTES} bytes of instructions.",
+            hint="Write instructions into it, or remove it to use the built-in ones.",
+        )
     return text

@@ -45,7 +45,10 @@ def write_artifact(
         _replace(files.markdown, build_artifact_markdown(artifact))
         _replace(files.json, text + "\n")
     except OSError as error:
-        raise OperatorError(f"{folder} cannot be written: {error}.") from error
+        raise OperatorError(
+            f"{folder} cannot be written: {error}.",
+            hint="Check the permissions and the space on the disk, then resume.",
+        ) from error
     return files
 
 

@@ -64,7 +64,10 @@ class DiskStore:
                 sync_folder(self._root)
             self._sweep()
         except OSError as error:
-            raise ConfigError(f"Blobs cannot be stored in {self._root}: {error}.") from error
+            raise ConfigError(
+                f"Blobs cannot be stored in {self._root}: {error}.",
+                hint="Check the folder's permissions and the space on the disk.",
+            ) from error
 
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their digest. Storing twice is storing once.

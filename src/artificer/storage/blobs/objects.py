@@ -87,7 +87,10 @@ class ObjectStore:
         try:
             self._store = from_url(url, retry_config=_retries(patience_s))
         except (BaseError, ValueError) as error:
-            raise ConfigError(f"Blobs cannot be stored at {url}: {error}.") from error
+            raise ConfigError(
+                f"Blobs cannot be stored at {url}: {error}.",
+                hint="Check blobs= in the URL, AWS_ENDPOINT_URL and the keys in the environment.",
+            ) from error
 
     def put(self, data: bytes) -> str:
         """Store the bytes durably and return their digest. Storing twice is storing once.

@@ -89,7 +89,10 @@ def _not_allowed(reason: str) -> ArtificerError:
 
 
 def _rejected(reason: str) -> ArtificerError:
-    return ConfigError(f"The database rejects this user: {reason}.")
+    return ConfigError(
+        f"The database rejects this user: {reason}.",
+        hint="Check the user in the URL, and its password in $PGPASSWORD or $PGPASSFILE.",
+    )
 
 
 def _full(_: str) -> ArtificerError:

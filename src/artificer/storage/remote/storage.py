@@ -95,7 +95,10 @@ def token_of_environment() -> str:
         try:
             token = Path(file).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
-            raise ConfigError(f"{TOKEN_FILE} names a file that cannot be read: {error}.") from error
+            raise ConfigError(
+                f"{TOKEN_FILE} names a file that cannot be read: {error}.",
+                hint=f"Correct the path, or set {TOKEN}.",
+            ) from error
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable():
         raise ConfigError(

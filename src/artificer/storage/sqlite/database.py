@@ -94,7 +94,10 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
         private_folder(path.parent)
         private_file(path)
     except OSError as error:
-        raise ConfigError(f"The journal {path} cannot be created: {error}.") from error
+        raise ConfigError(
+            f"The journal {path} cannot be created: {error}.",
+            hint="Check the folder's permissions and the space on the disk.",
+        ) from error
     db: sqlite3.Connection | None = None
     try:
         # The connection is handed from thread to thread, and used by one at a time.

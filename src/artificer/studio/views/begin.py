@@ -87,7 +87,9 @@ def _prompt(text: str) -> None:
     if not text:
         raise AuthorError("The prompt is empty.", hint="Describe the task.")
     if "\0" in text:
-        raise AuthorError("The prompt holds a NUL character: it is not text.")
+        raise AuthorError(
+            "The prompt holds a NUL character: it is not text.", hint="Remove the character."
+        )
 
 
 def _kind(text: str) -> None:
@@ -111,7 +113,10 @@ def _count(text: str, name: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdecimal() and 0 < len(text) <= 12 and int(text)):
-        raise AuthorError(f"The limit on {name} is not a whole number above 0.")
+        raise AuthorError(
+            f"The limit on {name} is not a whole number above 0.",
+            hint="Write a number such as 20, or leave the field empty.",
+        )
     return int(text)
 
 
