@@ -103,7 +103,7 @@ class StudioConfig(CheckedValue):
     requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000)] = 600
 
     def check(self) -> None:
-        """Refuse a proxy without a header or the reverse, and what is no address."""
+        """Refuse a proxy without a header or the reverse, and what is not an address."""
         if bool(self.identity_header) != bool(self.proxies):
             raise self.invalid("", "needs 'identity_header' and 'proxies', or neither")
         if self.identity_header.lower() in _OTHERWISE_USED:

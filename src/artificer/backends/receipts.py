@@ -41,6 +41,6 @@ def timestamp_of(moment: int) -> str:
 
 
 def status_of(outcome: str) -> CallStatus:
-    """The status of a call whose envelope says this: whatever is no success is an error."""
+    """The status of a call whose envelope says this: whatever is not a success is an error."""
     known: dict[str, CallStatus] = {"success": "ok", "timeout": "timeout"}
     return known.get(outcome, "error")

@@ -1,7 +1,7 @@
 """Names and paths of workspaces, and the names that files have outside of them.
 
 A path is relative, its segments joined by ``/``; none is empty, ``.`` or ``..``. A folder may hold
-files whose names are no segments. They become ``~`` and the hexadecimal digits of their bytes, and
+files whose names are not segments. They become ``~`` and the hexadecimal digits of their bytes, and
 the way back is exact: :func:`segment_of` and :func:`file_name_of` are each other's inverse.
 """
 

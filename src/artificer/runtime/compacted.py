@@ -31,7 +31,7 @@ def compacted(
         texts = (block.text for block in reply.blocks if block.type == "text")
         summary = clip("\n\n".join(texts).strip(), CHARS_A_TOKEN * intent.max_tokens)
         cost = None if state.run_spec.price is None else state.run_spec.price.micros(reply.usage)
-        if summary and reply.stop != "refusal":  # what it then says is no summary
+        if summary and reply.stop != "refusal":  # what it then says is not a summary
             return ev.ContextCompacted(
                 at=at,
                 intent=intent.n,

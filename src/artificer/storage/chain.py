@@ -46,7 +46,7 @@ def check_name(run: str) -> None:
     """Refuse a run id that cannot be stored as text.
 
     Raises:
-        AuthorError: it is no text.
+        AuthorError: it is not a text.
         CanonicalError: it holds a lone surrogate, as a command line that is not UTF-8 does.
     """
     instance("run", run, str, "Pass the id of a run: run.id.")

@@ -104,7 +104,7 @@ def _pair(before: str, after: str) -> Iterator[ProseChange]:
         yield _whole("removed", before)
         yield _whole("added", after)
         return
-    # The words as they stand, each with the space after it: spaces alone are no change.
+    # The words as they stand, each with the space after it: spaces alone do not count as a change.
     one, other = re.findall(r"\S+\s*", before), re.findall(r"\S+\s*", after)
     pieces: list[ProsePiece] = []
     for word, i, j, k, m in matcher.get_opcodes():

@@ -173,7 +173,7 @@ def _words_besides(paragraph: str, cited: Sequence[placeholder.Placeholder]) -> 
 def same_value(found: Traces, data: Mapping[str, bytes], cell: object) -> list[ValuePlace]:
     """Return the places in recorded results whose value is that of a cell.
 
-    It is no proof that the cell was copied from there: only a binding is.
+    It is not a proof that the cell was copied from there: only a binding is.
     """
     wanted, places = _plain(cell), list[ValuePlace]()
     for label, body in data.items():

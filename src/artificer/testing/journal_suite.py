@@ -177,7 +177,7 @@ class JournalSuite(LeasesSuite):
         assert (await journal.runs())[0].head == Head()
 
     async def test_appending_nothing_asks_the_fence(self, journal: Journal) -> None:
-        """No records are no change, but a stale owner learns that it is one."""
+        """An append without records changes nothing, but a stale owner learns that it is stale."""
         stale = await journal.acquire("a")
         assert await journal.append("a", stale.epoch, Head(), []) == Head()
         await journal.acquire("a")

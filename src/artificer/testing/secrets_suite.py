@@ -31,11 +31,11 @@ class SecretSourceSuite:
             assert {name: source.resolve(name) for name in held} == dict(held)
 
     def test_what_is_not_there_is_none(self, source: SecretSource) -> None:
-        """It is no error, and no empty text: the next source is asked."""
+        """It is not an error, and no empty text: the next source is asked."""
         assert source.resolve(ABSENT) is None
 
     def test_a_name_leads_nowhere_else(self, source: SecretSource, held: Mapping[str, str]) -> None:
-        """A path is no name."""
+        """A path is not a name."""
         for name in AWKWARD:
             with suppress(OperatorError):
                 assert source.resolve(name) is None

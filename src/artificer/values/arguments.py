@@ -112,7 +112,7 @@ def is_file_name(run: str) -> bool:
 
 
 def milliseconds(seconds: object) -> int:
-    """Return a time limit in milliseconds. Raises ValueError for what is no number of seconds."""
+    """Return a time limit in milliseconds. Raises ValueError if it is not a number of seconds."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise ValueError(f"is {shown(seconds)}, not a number of seconds")
     if not seconds <= MAX_SECONDS:

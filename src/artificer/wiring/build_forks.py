@@ -100,7 +100,7 @@ async def tools_of_child(world: WorldResources, run: str, spec: RunSpec) -> list
     """The tools of a fork of a build's run, in its worktree.
 
     Raises:
-        OperatorError: it is no fork, but a run of a build, which goes on with that.
+        OperatorError: it is not a fork, but a run of a build, which goes on with that.
     """
     config, storage = world.config, world.storage
     folder, kind = build_folder(config, run), KINDS[spec.kind].delivers

@@ -1,5 +1,5 @@
-"""The needs of a run, looked for on this machine before it begins: a missing part is no failure in
-the middle of a conversation.
+"""The needs of a run, looked for on this machine before it begins, so that no missing part ends a
+conversation in the middle.
 """
 
 from __future__ import annotations

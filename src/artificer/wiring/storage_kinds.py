@@ -39,7 +39,7 @@ async def opened(
         config.project_folder, config.storage, config.durability, read_only, indexing, clock
     )
     storage = await _kind(config).open(place)
-    if storage is None and "://" in config.storage:  # a wrong letter in it is no empty world
+    if storage is None and "://" in config.storage:  # a wrong letter in it is not an empty world
         raise NotFoundError(
             "There is no world at the URL of the setting storage, or this user may not see it.",
             hint="Correct the URL, its schema or its user. To make a world there: "

@@ -166,7 +166,7 @@ class Visit:
         found = await self.secrets.found(secrets_of(flow))
         if found.missing:
             raise ActionError(f"Not done: {found.missing}.")
-        _, *others = secrets_of(flow)  # a user's name is no secret: pages greet with it
+        _, *others = secrets_of(flow)  # a user's name is not a secret: pages greet with it
         self._typed |= {name: found.values[name] for name in others}
         await page.on_page(lambda it: log_in(it, flow, found.values), may_submit=True)
         url, _ = await page.where()

@@ -53,7 +53,7 @@ class Received:
 
     @property
     def text(self) -> str:
-        """The body as text; what is no such text becomes U+FFFD."""
+        """The body as text; what is not such a text becomes U+FFFD."""
         charset = "utf-8"
         for parameter in self.content_type.split(";")[1:]:
             name, _, value = parameter.strip().partition("=")

@@ -80,7 +80,7 @@ class ProcessTree:
         return found
 
     def signal(self, number: Signals) -> None:
-        """Send a signal to every member; those that are gone already are no error."""
+        """Send a signal to every member; it is not an error if some are gone already."""
         members = self.members()  # first: the root's end would cut the chain to its orphans
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.root, number)

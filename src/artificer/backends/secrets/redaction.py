@@ -45,7 +45,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 """Characters that no text encoding changes."""
 
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/=_-]{40,}")
-"""A word that is no part of a language: the line of a key."""
+"""A word that is not a part of a language: the line of a key."""
 
 
 def _words_of(value: str) -> Iterable[str]:

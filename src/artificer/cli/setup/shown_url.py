@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 _SHOWN = frozenset(
     ("schema", "blobs", "host", "hostaddr", "port", "dbname", "user", "service", "queue", "beat")
 )
-"""The parameters that are no secret."""
+"""The parameters that hold no secret."""
 
 
 def shown_url(url: str) -> str:

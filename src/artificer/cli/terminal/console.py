@@ -74,7 +74,7 @@ def note(text: str, style: str | None = None) -> None:
 
 
 def _write_error(text: str) -> None:
-    """Write to stderr. A terminal that was closed is no reason to stop."""
+    """Write to stderr. A terminal that was closed is not a reason to stop."""
     with suppress(OSError):
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -45,7 +45,7 @@ async def served(health: Health, place: str | None) -> AsyncIterator[dict[str, s
     """Serve health at a place; yield the address as a fact to log, or none for no place.
 
     Raises:
-        ConfigError: it is no place to listen.
+        ConfigError: it is not a place to listen.
         OperatorError: the port is taken.
     """
     if place is None:

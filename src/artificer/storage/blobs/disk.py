@@ -81,7 +81,7 @@ class DiskStore:
         if digest in self._sure and _touched(path):
             return digest
         with self._designed_errors():
-            # A file that is there already is no promise: it may be of a store that did not sync,
+            # A file that is there already is not a promise: it may be of a store that did not sync,
             # of a writer that died before it did, or cut short by a loss of power. So it is
             # compared and synced, once per process, and replaced when it is not the blob.
             if not (_holds(path, data) and _touched(path)):

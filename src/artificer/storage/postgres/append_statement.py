@@ -94,7 +94,7 @@ def append_statement(append: Append, new_head: Head) -> tuple[bytes, dict[str, A
 @cache
 def _text(keeps: bool, costs: CostShape) -> bytes:
     """The text of a statement. Whatever refuses is an error, so that nothing is written: a text
-    that is no number."""
+    that is not a number."""
     clauses, refusals = cost_clauses(costs)
     text = f"""
         WITH {", ".join((_MOVED, *[_KEPT] * keeps, *clauses))}

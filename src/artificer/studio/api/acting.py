@@ -187,5 +187,5 @@ async def send(
 
 
 def _attachments(files: FileBodies) -> tuple[Attachment, ...]:
-    """Return the files of a body. Raises AuthorError for one that is no attachment."""
+    """Return the files of a body. Raises AuthorError for one that is not an attachment."""
     return tuple(attachment_of(base64.b64decode(one.data), name=one.name) for one in files)

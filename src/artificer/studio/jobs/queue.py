@@ -55,7 +55,7 @@ class JobQueue:
             return row
 
     def add(self, wanted: DispatchedRun, attempts: int = 5) -> bool:
-        """Queue a run that is no job yet; return whether it was none. Raises OperatorError."""
+        """Queue a run that is not a job yet; return whether it was none. Raises OperatorError."""
         with self._file.changing() as db:
             if self._find(db, wanted.run) is not None:
                 return False

@@ -27,7 +27,7 @@ class QueueDispatcher:
         self._changed = changed
 
     async def submit(self, wanted: DispatchedRun) -> None:
-        """Queue a run that is no job yet. Raises OperatorError."""
+        """Queue a run that is not a job yet. Raises OperatorError."""
         if self._queue.add(wanted):
             self._changed()
 

@@ -33,7 +33,7 @@ class EventQueue:
     """The events that have not been reported."""
 
     def __init__(self, keys: EventKeys, prompts: Iterable[str], opens: str | None) -> None:
-        """``prompts`` are patterns of unfinished lines that are no events, ``opens`` that of a
+        """``prompts`` are patterns of unfinished lines that are not events, ``opens`` that of a
         child session that the program may open.
         """
         self._keys = keys

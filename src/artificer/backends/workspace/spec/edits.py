@@ -34,7 +34,7 @@ class Put(Struct, frozen=True):
 class Drop(Struct, frozen=True):
     """Remove a file or an empty directory. What is not there is removed already.
 
-    With ``only_empty`` a directory that holds something is left, and is no problem.
+    With ``only_empty`` a directory that holds something is left, and is not a problem.
     """
 
     path: str

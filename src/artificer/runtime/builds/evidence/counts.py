@@ -65,7 +65,7 @@ _SUBFAILED = r"^SUBFAILED.*? (\S+::\S+)"
 def _pytest(text: str) -> Counted | None:
     """``3 passed, 1 skipped in 0.01s``, or ``no tests ran in 0.01s``.
 
-    Subtests are no tests of their own. One that fails is counted by pytest as if it were.
+    Subtests are not tests of their own. One that fails is counted by pytest as if it were.
     """
     lines = _PYTEST.findall(text)
     if not lines:
