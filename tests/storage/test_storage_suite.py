@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,22 @@ from artificer.ports import (
     Claim,
     Head,
     Lease,
+    Placed,
     Record,
     RunHead,
     Spending,
     Storage,
     StoragePlace,
 )
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory.journal import MemoryJournal
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.storage.sqlite.storage import SQLITE
 from artificer.testing.signals_suite import SignalsSuite
 from artificer.testing.storage_kind_suite import StorageKindSuite
 from artificer.testing.storage_suite import StorageSuite
+from artificer.testing.world_chain_suite import WorldChainSuite
 from suite_faults import faults
 
 pytestmark = pytest.mark.req("suite-storage")
@@ -42,6 +46,21 @@ class TestSqlite(StorageKindSuite):
     @pytest.fixture
     def place(self, tmp_path: Path) -> StoragePlace:
         return StoragePlace(tmp_path / "project", durability="process")
+
+
+class TestSqliteChain(WorldChainSuite):
+    @pytest.fixture
+    async def storage(self, tmp_path: Path) -> AsyncIterator[Storage]:
+        storage = await SQLITE.open(StoragePlace(tmp_path / "project", durability="process"))
+        assert storage is not None
+        yield storage
+        await storage.aclose()
+
+
+class TestMemoryChain(WorldChainSuite):
+    @pytest.fixture
+    def storage(self) -> Storage:
+        return MemoryStorage()
 
 
 class Losing(MemoryJournal):
@@ -166,6 +185,42 @@ class Newest(MemoryJournal):
         return (await super().runs(before, limit))[::-1]
 
 
+class RunByRun(MemoryJournal):
+    """Its order is that of the runs, and not of the world."""
+
+    async def placed(self, after: int, upto: int) -> list[Placed]:
+        return sorted(await super().placed(after, upto), key=lambda placed: placed.record.run)
+
+
+class Emptied(MemoryJournal):
+    """It erases the hashes along with the contents."""
+
+    async def erase(self, run: str, epoch: int, upto: int) -> None:
+        await super().erase(run, epoch, upto)
+        self._by_run[run] = self._by_run[run][upto:]
+
+
+class Shredding(MemoryJournal):
+    """It erases what another owner has."""
+
+    async def erase(self, run: str, epoch: int, upto: int) -> None:
+        await super().erase(run, self._runs[run].epoch, upto)
+
+
+class Hasty(MemoryJournal):
+    """It removes blobs whatever was recorded meanwhile."""
+
+    async def forget(self, digests: Iterable[str], at: int) -> bool:
+        return await super().forget(digests, await self.position())
+
+
+class Unnoted(MemoryJournal):
+    """It does not note that signals were taken elsewhere."""
+
+    async def note_import(self, run: str, head: Head, taken: int) -> None:
+        pass
+
+
 def storage_with(journal: type[MemoryJournal]) -> MemoryStorage:
     storage = MemoryStorage()
     storage.journal = journal()
@@ -193,6 +248,25 @@ async def test_a_wrong_journal_is_noticed(wrong: type[MemoryJournal], noticed_by
         StorageSuite, noticed_by, storage=lambda: storage_with(wrong), journal=wrong
     )
     assert found == {noticed_by}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "noticed_by"),
+    [
+        (RunByRun, "test_records_are_in_the_order_of_the_world"),
+        (Emptied, "test_contents_can_be_erased"),
+        (Shredding, "test_contents_can_be_erased"),
+        (Hasty, "test_blobs_are_removed_where_nothing_was_added_since"),
+        (Unnoted, "test_a_run_that_was_imported_counts_on"),
+    ],
+)
+async def test_a_wrong_chain_is_noticed(wrong: type[MemoryJournal], noticed_by: str) -> None:
+    def chained() -> MemoryStorage:
+        storage = storage_with(wrong)
+        storage.blobs = JoinedStore(storage.journal.small, MemoryStore())
+        return storage
+
+    assert await faults(WorldChainSuite, storage=chained) == {noticed_by}
 
 
 async def test_signals_that_are_sorted_as_texts_are_noticed() -> None:

@@ -86,7 +86,7 @@ class Ordered(Protocol):
     async def placed(self, after: int, upto: int) -> list[Placed]:
         """Return the records at positions above ``after`` up to ``upto``, in order.
 
-        The body of a pruned record is empty.
+        :meth:`position` has returned ``upto`` or more. The body of a pruned record is empty.
         """
 
     async def world_at(self, position: int) -> str | None:
