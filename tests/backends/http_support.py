@@ -58,6 +58,7 @@ def serving(respond: Answer) -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # a body does not wait until its head was acknowledged
 
         def _answer(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)

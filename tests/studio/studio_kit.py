@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from uvicorn import Config, Server
 
 from artificer.backends.browser.window import PROGRAMS
+from artificer.cli.studio.listening import listen
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.studio.access import Access
 from artificer.studio.app import studio
@@ -65,7 +65,7 @@ async def serving(
     access: Access | None = None,
 ) -> AsyncIterator[Studio]:
     """Serve a world as the command does. With ``access`` to those who have it from another one."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     access = access or Access("Ada", tokens=tokens, identity=identity)
     app = studio(world, access, [f"127.0.0.1:{port}"], agents)

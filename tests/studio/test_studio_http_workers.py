@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -19,6 +18,7 @@ import pytest
 from http_support import Seen, answer, serving
 from worker_kit import SETTINGS, ServedJobs
 
+import preloaded
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config, SharedLimits
@@ -239,13 +239,12 @@ async def test_a_killed_worker_leaves_its_call_ambiguous(
     served: ServedJobs, tmp_path: Path
 ) -> None:
     """No later one repeats it: nobody can know whether it has happened."""
-    run, effects = await submitted(served), tmp_path / "effects"
+    world, effects = served.serve(), tmp_path / "effects"
+    run: str = served.run(world.submit("Launch.", Launcher().agent(), name="here:agent"))
     script = Path(__file__).with_name("http_worker.py")
     environment = os.environ | {"ARTIFICER_API_TOKEN": served.token()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, str(script), served.url, str(tmp_path / "home"), str(effects)),
-        env=environment,
-    )
+    words = [str(script), served.url, str(tmp_path / "home"), str(effects)]
+    process = await preloaded.start(*words, env=environment)
     try:
         await eventually(lambda: effects.exists() and effects.read_text())
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,13 @@ def test_only_its_own_names_are_answered() -> None:
 def test_a_taken_port_is_an_error_that_says_so() -> None:
     with listen("127.0.0.1", 0) as taken, pytest.raises(OperatorError):
         listen("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.req("studio-at-once")
+def test_what_is_sent_leaves_at_once() -> None:
+    """The body of an answer does not wait until its head was acknowledged."""
+    with listen("127.0.0.1", 0) as listening:
+        with socket.create_connection(listening.getsockname()):
+            accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
