@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from artificer.builds import facts, jobs
 from artificer.builds.scheduler import schedule
 from artificer.builds.state import BuildState
 from artificer.runtime.builds.detect import Project
+from artificer.runtime.builds.evidence.weigh import Validation
 from artificer.runtime.builds.perform import TreePerformer, keep_for
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
@@ -181,6 +182,33 @@ async def test_a_build_comes_to_a_branch_that_holds_every_spec(tmp_path: Path) -
     assert list((repository.folder / "work").iterdir()) == []
 
 
+@dataclass(frozen=True)
+class Counting(Validator):
+    """Notes the worktrees in which it runs commands."""
+
+    ran: list[str] = field(default_factory=list)
+
+    async def one(self, line: str, worktree: Path) -> Validation:
+        self.ran.append(worktree.name)
+        return await super().one(line, worktree)
+
+
+@pytest.mark.req("build-check-once")
+async def test_a_phase_begins_from_a_tree_that_was_checked(tmp_path: Path) -> None:
+    def work(spec: str, phase: int, attempt: int) -> Files:
+        return {f"test_a_p{phase}.py": TEST + "pass\n"}
+
+    build = await builder(tmp_path, {"a": []}, work)
+    counting = Counting(PYTHON, seconds=60)
+    build.performer = replace(build.performer, validator=counting)
+    await build.go()
+    assert build.state.ended == "completed"
+    kinds = [name.partition("-")[0] for name in counting.ran]
+    assert kinds == ["before", "check", "check", "check", "merge"]
+    found = [(c.tests_before, c.tests) for c in checks(build) if c.tests is not None]
+    assert found == [(1, 2), (2, 3), (3, 4)]
+
+
 @pytest.mark.req("build-validation")
 async def test_what_the_command_said_is_in_the_next_attempts_report(tmp_path: Path) -> None:
     def work(spec: str, phase: int, attempt: int) -> Files:
@@ -334,8 +362,8 @@ async def test_a_program_that_is_missing_and_one_that_hangs_have_failed(tmp_path
     if shutil.which("go") is None:
         assert "could not be started" in gone.report and not gone.passed
     (tmp_path / "test_hang.py").write_text("import time\ntime.sleep(600)\n")
-    hung = await Validator(PYTHON, seconds=3).one(COMMAND, tmp_path)
-    assert not hung.passed and "did not end within 3 s" in hung.report
+    hung = await Validator(PYTHON, seconds=0.5).one(COMMAND, tmp_path)
+    assert not hung.passed and "did not end within 0.5 s" in hung.report
 
 
 @pytest.mark.req("build-validation")

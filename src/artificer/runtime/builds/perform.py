@@ -44,7 +44,7 @@ class TreePerformer:
     repository: BuildRepository
     validator: Validator
     baselines: dict[tuple[str, str], Validation] = field(default_factory=dict)
-    """Results of checks on the trees that changes begin from, by commit and command."""
+    """Results of checks on clean trees that changes begin from, by commit and command."""
     _running: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
     async def worktree(self, run: StartRun) -> Worktree:
@@ -114,6 +114,7 @@ class TreePerformer:
             before = await self.before(job.commit, line)
             name = f"check-{worktree_name(job.step, job.attempt, job.run)}"
             after = await self._validated(name, committed.commit, line)
+            self.baselines[committed.commit, line] = after  # the next phase begins from this tree
             changes = await changes_of(self.repository, job.commit, committed.commit, line)
             reader = await base_reader(self.repository, job.commit, line)
             weighed = weigh(line, before, after, changes, reader)

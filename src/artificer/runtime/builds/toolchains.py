@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 MANAGERS: tuple[str, ...] = (
@@ -28,9 +29,17 @@ PROGRAMS: tuple[str, ...] = (
 """Programs that checks are made of."""
 
 
-def toolchains(env: Mapping[str, str], home: Path) -> Iterator[Path]:
+def toolchains(env: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     """The folders of version managers that PATH leads into."""
-    entries = [Path(entry) for entry in env.get("PATH", "").split(os.pathsep) if entry]
+    return _toolchains(env.get("PATH", ""), home)
+
+
+@lru_cache(maxsize=16)
+def _toolchains(search_path: str, home: Path) -> tuple[Path, ...]:
+    return tuple(_found_below(home, [Path(e) for e in search_path.split(os.pathsep) if e]))
+
+
+def _found_below(home: Path, entries: Sequence[Path]) -> Iterator[Path]:
     for name in MANAGERS:
         root = home / name
         if any(entry.is_relative_to(root) for entry in entries):
@@ -42,7 +51,7 @@ def toolchains(env: Mapping[str, str], home: Path) -> Iterator[Path]:
 def variables(env: Mapping[str, str], home: Path) -> dict[str, str]:
     """Variables by which toolchains are found though a sandbox has another home."""
     rustup = home / ".rustup"
-    if "RUSTUP_HOME" in env or rustup not in set(toolchains(env, home)):
+    if "RUSTUP_HOME" in env or rustup not in toolchains(env, home):
         return {}
     return {"RUSTUP_HOME": str(rustup)}
 
