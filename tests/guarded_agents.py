@@ -1,16 +1,20 @@
-"""An agent of another library with guarded tools.
+"""Agents of another library with guarded tools.
 
-    python guarded_agents.py LIBRARY HOME LEDGER [KILL]
+    python guarded_agents.py LIBRARY
 
-It charges A, then B and C in one reply, then ends. Every charge adds a line to LEDGER. With KILL
-the process kills itself inside of that charge, after its effect. It prints what the model has read.
+For each line, a JSON array of HOME, LEDGER, KILL and OUTPUT, it forks a process and answers with
+its exit code. That is an agent: it charges A, then B and C in one reply, then ends. Every charge
+adds a line to LEDGER. With KILL the process kills itself inside of that charge, after its effect.
+It writes what the model has read to OUTPUT. The library is imported once, before all of them.
 """
 
 import asyncio
+import importlib
 import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -107,13 +111,42 @@ async def openai_agents(guarded: Guarded) -> Sequence[str]:
 LIBRARIES = {f.__name__: f for f in (pydantic_ai, langgraph, openai_agents)}
 
 
-async def main(library: str, home: str, ledger: str, kill: str = "") -> None:
+IMPORTS = {
+    "pydantic_ai": ("pydantic_ai.models.function",),
+    "langgraph": ("langgraph.graph", "langgraph.prebuilt"),
+    "openai_agents": ("agents.testing",),
+}
+"""The slow imports of each."""
+
+
+async def agent(library: str, home: str, ledger: str, kill: str) -> str:
     async with (
         World.open(Config(home=Path(home), project="p")) as world,
         world.guard([charging(Path(ledger), kill)], key="order-42") as guarded,
     ):
-        print(json.dumps(await LIBRARIES[library](guarded)))
+        return json.dumps(await LIBRARIES[library](guarded))
+
+
+def child(library: str, home: str, ledger: str, kill: str, output: str) -> int:
+    """The life of a process: its exit code."""
+    try:
+        Path(output).write_text(asyncio.run(agent(library, home, ledger, kill)), encoding="utf-8")
+    except Exception:  # noqa: BLE001 - the exit code says so
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def main(library: str) -> None:
+    for name in (*IMPORTS[library], f"artificer.adapters.{library}"):
+        importlib.import_module(name)
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            os._exit(child(library, *json.loads(line)))
+        _, status = os.waitpid(pid, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

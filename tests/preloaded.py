@@ -50,7 +50,7 @@ LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "star
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
 """Beginnings of the variables that an interpreter reads when it starts."""
 
-READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS"}
+READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE"}
 """Those that a fork reads, too. A warning of an import has passed by then."""
 
 LENGTH = struct.Struct("!Q")
@@ -244,6 +244,7 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
 
 def _interpret(argv: list[str]) -> None:
     """Do as an interpreter with these arguments does."""
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     if filters := os.environ.get("PYTHONWARNINGS"):
         sys.warnoptions[:] = filters.split(",")
         warnings._processoptions(sys.warnoptions)  # type: ignore[attr-defined]

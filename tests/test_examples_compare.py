@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import preloaded
+
 sys.path.append(str(Path(__file__).parents[1] / "examples" / "compare"))
 
 import run as programs
@@ -35,7 +37,8 @@ OUTPUTS = {
 @pytest.mark.req("compare-runs")
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_our_program_prints_its_output(name: str) -> None:
-    ran = await programs.run(name, "artificer")
+    with preloaded.started_here():
+        ran = await programs.run(name, "artificer")
     assert (ran.output.strip(), ran.status) == (OUTPUTS.get(name, ran.output.strip()), 0)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -261,19 +264,28 @@ class TestAnotherProcess:
 
 @pytest.mark.req("guard-adapters")
 @pytest.mark.parametrize("library", ["pydantic_ai", "langgraph", "openai_agents"])
-@pytest.mark.parametrize("kill", ["", "A", "C"])
 def test_agents_of_other_libraries_never_repeat_a_call_silently(
-    library: str, kill: str, tmp_path: Path
+    library: str, tmp_path: Path
 ) -> None:
-    ledger = tmp_path / "ledger"
-    program = [str(HERE / "guarded_agents.py"), library, str(tmp_path / "home"), str(ledger)]
-    if kill:
-        assert preloaded.run([*program, kill]).returncode == -signal.SIGKILL
-    for _ in range(2):
-        done = preloaded.run(program, capture_output=True)
-        assert done.returncode == 0, done.stderr
-        assert sorted(ledger.read_text().split()) == ["A", "B", "C"]
-        assert (b"ambiguous" in done.stdout) == bool(kill)
+    command = [sys.executable, str(HERE / "guarded_agents.py"), library]
+    with preloaded.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as agents:
+
+        def exit_code(folder: Path, kill: str = "") -> int:
+            places = str(folder / "home"), str(folder / "ledger"), kill, str(folder / "output")
+            agents.stdin.write(f"{json.dumps(places)}\n")
+            agents.stdin.flush()
+            return int(agents.stdout.readline())
+
+        for kill in ("", "A", "C"):
+            folder = tmp_path / f"killed-{kill}"
+            folder.mkdir()
+            if kill:
+                assert exit_code(folder, kill) == -signal.SIGKILL
+            for _ in range(2):
+                assert exit_code(folder) == 0
+                assert sorted((folder / "ledger").read_text().split()) == ["A", "B", "C"]
+                assert ("ambiguous" in (folder / "output").read_text()) == bool(kill)
+        agents.stdin.close()
 
 
 @pytest.mark.req("guard-deps")

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import preloaded
+
 PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
 
 
@@ -60,9 +62,12 @@ class Project:
 
     def artificer(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command."""
-        command = (sys.executable, "-m", "artificer", *arguments)
-        return subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True
+        return preloaded.run(
+            ["-m", "artificer", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
         )
 
     def run(self, prompt: str) -> subprocess.CompletedProcess[str]:
@@ -282,10 +287,11 @@ def test_an_installed_package_adds_a_command(project: Project, site: Path) -> No
 def test_it_passes_the_conformance_suites_of_its_seams(project: Project) -> None:
     tests = shutil.copytree(PLUGIN / "tests", project.folder / "tests")
     quiet = ("-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", str(tests))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *quiet, str(tests)],
+    plugins = ("-p", "pytest_asyncio.plugin", "-p", "_hypothesis_pytestplugin")
+    done = preloaded.run(
+        ["-m", "pytest", *quiet, *plugins, str(tests)],
         cwd=project.folder,
-        env=project.environment,
+        env={**project.environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -9,12 +9,15 @@ import ast
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 TESTS = Path(__file__).parent
+
+pytestmark = pytest.mark.xdist_group("requirements")  # one worker reads the tests, once
 
 
 def requirements() -> list[dict[str, Any]]:
@@ -23,16 +26,26 @@ def requirements() -> list[dict[str, Any]]:
 
 def marks(source: str) -> Iterator[tuple[int, str | None]]:
     """Every id that a ``pytest.mark.req(...)`` names, with its line; None for what is no text."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("pytest.mark.req", "mark.req"):
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.Call) and _is_mark(node.func):
             for argument in node.args:
                 text = argument.value if isinstance(argument, ast.Constant) else None
                 yield node.lineno, text if isinstance(text, str) else None
 
 
+def _is_mark(function: ast.expr) -> bool:
+    named = isinstance(function, ast.Attribute) and function.attr == "req"
+    return named and ast.unparse(function) in ("pytest.mark.req", "mark.req")
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
 def unmarked(source: str) -> Iterator[str]:
     """Tests that carry no requirement: neither they nor their class nor their module does."""
-    yield from _unmarked(ast.parse(source), "")
+    yield from _unmarked(parsed(source), "")
 
 
 def _unmarked(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:

@@ -47,10 +47,16 @@ def outcome_of(folder: Path, text: str, **environment: str) -> subprocess.Comple
     shutil.copy(HERE / "conftest.py", folder / "tests")
     (folder / "tests" / "test_it.py").write_text(text, encoding="utf-8")
     usual = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    plugins = [word for name in PLUGINS for word in ("-p", name)]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "tests"],
+        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *plugins, "tests"],
         cwd=folder,
-        env={**usual, "PYTHONPATH": str(HERE), **environment},
+        env={
+            **usual,
+            "PYTHONPATH": str(HERE),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # importing all that are installed takes seconds
+            **environment,
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -58,6 +64,8 @@ def outcome_of(folder: Path, text: str, **environment: str) -> subprocess.Comple
 
 
 SETTINGS = ("ARTIFICER_EXPLORE", "CI")
+PLUGINS = ("_hypothesis_pytestplugin", "xdist.plugin")
+"""Those that our settings are for."""
 
 
 def drawn(folder: Path, **environment: str) -> tuple[int, str]:

@@ -86,6 +86,7 @@ async def run(name: str, library: Library) -> Ran:
                 "OPENAI_API_KEY": "test",
                 "ARTIFICER_HOME": str(Path(folder) / "home"),
                 "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             }
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, *words),

@@ -1,10 +1,11 @@
 """Builds whose process kills itself: python build_crasher.py
 
-Reads one scenario a line, as JSON: ``{"folder": ..., "kill": 17, "torn": false}``. For each it
-forks a child that begins the build in the folder, or takes it up, and kills itself with SIGKILL at
-its n-th point: before a file or folder is made, renamed or removed, before a program is started,
-and before and after each append to the journal. With ``torn`` the file that is about to be written
-is there and empty when the process dies.
+Reads one scenario a line, as JSON: ``{"folder": ..., "kill": 17, "torn": false, "over": false}``.
+For each it forks a child that begins the build in the folder, or takes it up, and kills itself with
+SIGKILL at its n-th point: before a file or folder is made, renamed or removed, before a program is
+started, and before and after each append to the journal. With ``torn`` the file that is about to be
+written is there and empty when the process dies. With ``over`` the point is the first one after the
+end of the build is recorded.
 
 Answers each line with how the child ended: ``killed``, ``done``, or what went wrong. Points are
 listed in ``points.txt``, what was asked of the model and what of it was recorded in ``asked.txt``.
@@ -27,7 +28,9 @@ from engineer import Engineer
 from parts import PARTS
 from site_of_builds import Approving
 
+import artificer.wiring.builds  # noqa: F401 - once, not in every child
 from artificer.agent import Agent
+from artificer.backends.sandbox.sandbox import findings
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config
 from artificer.ports import (
@@ -53,10 +56,13 @@ FILES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.symlin
 class Points:
     """Counts what this process does to the world, and ends it at the n-th point."""
 
-    def __init__(self, folder: Path, kill: int | None, *, torn: bool) -> None:
+    def __init__(
+        self, folder: Path, kill: int | None = None, *, torn: bool = False, over: bool = False
+    ) -> None:
         self.folder = str(folder / "home")
         self.kill = kill
         self.torn = torn
+        self.over = over
         self.count = 0
         self.log = os.open(folder / "points.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
@@ -109,8 +115,10 @@ class KillingJournal(WrappedJournal):
         self.points.reached("after append")
 
     async def recorded(self, run: str, record: Record) -> None:
-        """Note which replies are recorded now."""
+        """Note which replies are recorded now, and the end of the build."""
         event = json.loads(record.body).get("event", {})
+        if self.points.over and run == "b" and event.get("type") == "RunFinished":
+            self.points.kill = self.points.count + 2  # the next is that of this append
         if event.get("type") != "ModelResponded":
             return
         for line in map(json.loads, (r.body for r in await self.inner.read(run))):
@@ -167,9 +175,8 @@ async def drive(folder: Path, points: Points) -> None:
     note(folder / "ended.txt", run.status)
 
 
-def child(folder: Path, kill: int | None, *, torn: bool) -> int:
+def child(folder: Path, points: Points) -> int:
     """The life of a child: its exit code."""
-    points = Points(folder, kill, torn=torn)
     sys.addaudithook(points.audit)
     try:
         asyncio.run(drive(folder, points))
@@ -181,13 +188,14 @@ def child(folder: Path, kill: int | None, *, torn: bool) -> int:
 
 def main() -> None:
     """Serve scenarios until the input ends."""
+    findings()
     gc.freeze()
     for line in sys.stdin:
         scenario = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            folder = Path(scenario["folder"])
-            os._exit(child(folder, scenario["kill"], torn=scenario["torn"]))
+            folder = Path(scenario.pop("folder"))
+            os._exit(child(folder, Points(folder, **scenario)))
         _, status = os.waitpid(pid, 0)
         code = os.waitstatus_to_exitcode(status)
         words = {0: "done", -signal.SIGKILL: "killed"}
