@@ -31,6 +31,7 @@ LAZY = {
     "artificer.archive": "most runs build nothing, and have no tree",
     "artificer.backends.mcp.connection": "most servers are programs, and need no HTTP client",
     "artificer.dispatch.temporal.kind": "Temporal is an extra, and most workers do without",
+    "artificer.executing": "most runs fork nothing and build nothing",
     "artificer.maintenance": "only pruning looks at builds",
     "artificer.policies.engine": "Cedar is an extra, and most policies do without",
     "artificer.policies.load": "Cedar is an extra, and most policies do without",
@@ -42,7 +43,7 @@ LAZY = {
     "artificer.wiring.forks": "most forks are not of builds",
     "artificer.wiring.policies": "Cedar is an extra, and most policies do without",
     "artificer.wiring.storage": "most worlds are not in memory",
-    "artificer.world": "most runs read no others, fork nothing and build nothing",
+    "artificer.world": "most runs read no others and build nothing",
 }
 """Modules whose functions may import our own modules, and why. A package means all of it."""
 

@@ -46,6 +46,7 @@ from artificer.wiring.storage_kinds import opened
 if TYPE_CHECKING:
     from artificer.runtime.builds.tree import BuildNode
     from artificer.runtime.family import ChildNode
+    from artificer.wiring.resources import WorldResources
 
 
 def is_of_build(run: str, runs: Collection[str]) -> bool:
@@ -299,6 +300,12 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     async def _heads(self) -> list[RunHead]:
         """Every run with a record; one that was acquired and died before it wrote has none."""
         return [head for head in await self._storage.journal.runs() if head.head.seq]
+
+
+def archive_of(resources: WorldResources) -> Archive:
+    """Return what a world keeps, to be read."""
+    providers, storage = resources.providers.own, resources.storage.storage
+    return Archive(resources.config, storage, resources.clock, providers, resources.lister)
 
 
 async def is_queued(archive: Archive, history: History) -> bool:

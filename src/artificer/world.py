@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from msgspec.structs import replace
-
 from artificer.agent_definition import AgentDefinition, defined
 from artificer.argument_places import place_of
 from artificer.builds.brief import Brief
@@ -23,40 +21,29 @@ from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.contracts.output import OutputT
 from artificer.core.signals import Signal
-from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import USUAL, Submission
 from artificer.events import RunEvent
+from artificer.executing import built, cancelled, forked, resumed, started, watched
 from artificer.ports import Approver, Clock, Prompt, Requiring, Storage
-from artificer.runs import Run, make_run, text_of
+from artificer.runs import Run
 from artificer.runtime.observe import Observer
-from artificer.runtime.snapshot import restore
-from artificer.runtime.stream import RunStream, watch
+from artificer.runtime.stream import RunStream
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.parameters import named_parameters, refuse_unknown
 from artificer.wiring.assemble import (
-    assemble,
-    assemble_recorded,
-    new_build,
     offered_tools,
-    recorded_provider,
 )
 from artificer.wiring.conversation import EarlierMessages
-from artificer.wiring.dependencies import dependencies
-from artificer.wiring.engines import Attendance, idle_engine
-from artificer.wiring.families import end_children
+from artificer.wiring.engines import Attendance
 from artificer.wiring.families import end_submitted as _end_submitted
-from artificer.wiring.instructions import prepared
-from artificer.wiring.outputs import output_reader
 from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
 from artificer.wiring.signals import MessageOptions, send
-from artificer.wiring.specs import Recorded
 from artificer.wiring.storage import OpenStorage, memory_storage, open_storage
 from artificer.wiring.submitting import submit
 
 if TYPE_CHECKING:
     from artificer.archive import Archive
     from artificer.contracts.definition import Toolset
-    from artificer.core.facts import OutputCheck
     from artificer.guard.guarded import Guarded
     from artificer.guard.tools import Guardables, GuardOptions
     from artificer.maintenance import Maintenance
@@ -69,60 +56,13 @@ if TYPE_CHECKING:
 PARTS = tuple(WorldParts.__annotations__)
 """The names of the parts of a world."""
 
-
-class OpenWorld:
-    """The settings of a world, and what is done with it besides running agents."""
-
-    _resources: WorldResources
-
-    @property
-    def config(self) -> Config:
-        """The settings of the world."""
-        return self._resources.config
-
-    @property
-    def storage(self) -> Storage:
-        """Where everything is kept. Only Artificer writes to it."""
-        return self._resources.storage.storage
-
-    @property
-    def clock(self) -> Clock:
-        """The source of the times and ids of its runs."""
-        return self._resources.clock
-
-    @property
-    def archive(self) -> Archive:
-        """Everything that the world keeps, to be read."""
-        from artificer.archive import Archive
-
-        own = self._resources
-        return Archive(own.config, own.storage.storage, own.clock, own.providers.own, own.lister)
-
-    @property
-    def maintenance(self) -> Maintenance:
-        """The upkeep of the world: collecting, pruning and repairing what it keeps."""
-        from artificer.maintenance import Maintenance
-
-        return Maintenance(self._resources)
-
-    @property
-    def builds(self) -> Builds:
-        """The results of builds, and their promotion into the projects."""
-        from artificer.wiring.builds import Builds
-
-        return Builds(self._resources)
-
-    @property
-    def checklists(self) -> Checklists:
-        """The checklists of runs, and what people tick off in them."""
-        from artificer.wiring.checklists import Checklists
-
-        return Checklists(self._resources)
+MESSAGE = ("run_id", "signal", *MessageOptions.__annotations__)
+"""The names of the arguments of `World.send`."""
 
 
 @named_parameters(place_of)
 @dataclass(frozen=True, eq=False)
-class World(OpenWorld, AbstractAsyncContextManager["World"]):
+class World(AbstractAsyncContextManager["World"]):
     """Runs agents, and keeps what they do."""
 
     _resources: WorldResources
@@ -160,6 +100,49 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         """Close the connections to providers, and the journal."""
         await self._resources.aclose()
 
+    @property
+    def config(self) -> Config:
+        """The settings of the world."""
+        return self._resources.config
+
+    @property
+    def storage(self) -> Storage:
+        """Where everything is kept. Only Artificer writes to it."""
+        return self._resources.storage.storage
+
+    @property
+    def clock(self) -> Clock:
+        """The source of the times and ids of its runs."""
+        return self._resources.clock
+
+    @property
+    def archive(self) -> Archive:
+        """Everything that the world keeps, to be read."""
+        from artificer.archive import archive_of
+
+        return archive_of(self._resources)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """The upkeep of the world: collecting, pruning and repairing what it keeps."""
+        from artificer.maintenance import Maintenance
+
+        return Maintenance(self._resources)
+
+    @property
+    def builds(self) -> Builds:
+        """The results of builds, and their promotion into the projects."""
+        from artificer.wiring.builds import Builds
+
+        return Builds(self._resources)
+
+    @property
+    def checklists(self) -> Checklists:
+        """The checklists of runs, and what people tick off in them."""
+        from artificer.wiring.checklists import Checklists
+
+        return Checklists(self._resources)
+
     async def run(
         self,
         prompt: Prompt,
@@ -176,17 +159,12 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         ``history`` is a run, or messages, to go on from; ``deps`` are for the context of functions.
         If the model cannot be reached the run is ``stalled``: :meth:`resume` it. Without an
         ``approver`` it is ``waiting`` when the policy asks: :meth:`send` an answer, then resume it.
-
         Raises ConfigError where no model is named, its provider is unknown, or a named tool is
         missing; AuthorError for a tool, output, attachment or history that cannot be used; and
         MissingExtraError where the provider's SDK is not installed.
         """
-        run_id = self._resources.new_run_id(run_id)
-        agent, deps = await prepared(defined(agent), run_id, deps)
-        attendance = Attendance(approver, observer=observer, deps=deps)
-        async with assemble(self._resources, agent, prompt, attendance, history) as made:
-            state = await made.start(self._resources, run_id)
-            return await make_run(self._resources.storage, run_id, state, made.engine.judges.check)
+        attendance, own = Attendance(approver, None, observer, deps), self._resources
+        return await started(own, run_id, prompt, defined(agent), attendance, history)
 
     async def submit(
         self,
@@ -208,11 +186,9 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         ExistsError where there is a run of that id, and InvalidValueError for one of these.
         """
         wanted = Submission(agent=name, priority=priority, tenant=tenant, lane=lane)
-        agent = defined(agent)
-        return await submit(self._resources, prompt, agent, wanted, run_id, history)
+        return await submit(self._resources, prompt, defined(agent), wanted, run_id, history)
 
-    @asynccontextmanager
-    async def stream(
+    def stream(
         self,
         prompt: Prompt,
         agent: AgentDefinition[OutputT] | None = None,
@@ -221,20 +197,18 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         run_id: str | None = None,
         history: EarlierMessages | None = None,
         deps: Any = None,
-    ) -> AsyncIterator[RunStream[Run[OutputT]]]:
-        """Run a prompt and yield a stream of its events. Raises what :meth:`run` raises."""
+    ) -> AbstractAsyncContextManager[RunStream[Run[OutputT]]]:
+        """Run a prompt, and have a stream of its events within. Raises what :meth:`run` raises."""
         run_id = self._resources.new_run_id(run_id)
         more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
-        run = partial(self.run, prompt, agent, **more)
-        async with RunStream(self._resources.reader(run_id), run) as stream:
-            yield stream
+        return RunStream(self._resources.reader(run_id), partial(self.run, prompt, agent, **more))
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
         """Yield the events of a run, also of another process, from the record after ``after`` on.
 
         `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
         """
-        return _watched(self._resources, plain("run_id", run_id), whole("after", after))
+        return watched(self._resources, plain("run_id", run_id), whole("after", after))
 
     async def build(
         self,
@@ -252,16 +226,11 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
 
         The project itself is not touched before `Builds.promote`. Without a ``decider`` the build
         is ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it. The agent's
-        limits are those of the build and all its runs together.
-        Raises NotFoundError without a git repository or a commit, ConfigError without a model, git
-        or anything that tests a brief build.
+        limits are those of the build and all its runs together. Raises NotFoundError without a git
+        repository or a commit, ConfigError without a model, git or tests of a brief build.
         """
-        agent, run_id = defined(agent), self._resources.new_run_id(run_id)
-        made = await new_build(self._resources, agent, run_id, request, project, options)
-        attendance = Attendance(approver, decider, observer)
-        async with assemble_recorded(self._resources, agent, made, attendance) as engine:
-            state = await engine.start(run_id, made.spec)
-            return await make_run(self._resources.storage, run_id, state)
+        attendance, own = Attendance(approver, decider, observer), self._resources
+        return await built(own, run_id, request, defined(agent), attendance, project, options)
 
     async def resume(
         self,
@@ -283,9 +252,8 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         ``build_tokens`` is the new limit of what all runs of a build use together.
         Raises NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
         """
-        attendance = Attendance(approver, decider, observer, deps)
-        own = self._resources
-        return await _resumed(own, run_id, defined(agent), attendance, take_over, build_tokens)
+        attendance, own = Attendance(approver, decider, observer, deps), self._resources
+        return await resumed(own, run_id, defined(agent), attendance, take_over, build_tokens)
 
     async def fork(
         self,
@@ -305,34 +273,22 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         Raises NotFoundError, ConfigError where a tool is missing or has changed or the policy is
         another one, OperatorError for a record that cannot be edited or does not fit the changes.
         """
-        from artificer.wiring.forks import new_fork
-
-        new_id = self._resources.new_run_id(new_id)
-        agent, deps = await prepared(defined(agent), new_id, deps)
-        fork = await new_fork(self._resources, agent, run_id, new_id, changes)
-        attendance = Attendance(approver, decider, observer, deps)
-        async with assemble_recorded(self._resources, agent, fork.recorded, attendance) as engine:
-            state = await engine.fork(new_id, fork.facts, fork.forked)
-            return await make_run(self._resources.storage, new_id, state, engine.judges.check)
+        attendance, own = Attendance(approver, decider, observer, deps), self._resources
+        return await forked(own, run_id, new_id, defined(agent), changes, attendance)
 
     def guard(self, tools: Guardables, *, key: str, **options: Unpack[GuardOptions]) -> Guarded:
         """Return tools for another library's agent; their calls are recorded as the run ``key``."""
-        from artificer.guard.guarded import Guarded, RecordedRuns
-        from artificer.guard.tools import GuardOptions
+        from artificer.guard.guarded import RecordedRuns, guarded
 
-        known = ("tools", "key", *GuardOptions.__annotations__)
-        refuse_unknown("World.guard", options, known, place_of)
         runs = RecordedRuns(self.run, self.resume, self.send, self.archive.history)
-        return Guarded(runs, self._resources.storage.blobs, tools, key, **options)
+        return guarded(runs, self._resources.storage.blobs, tools, key, options, place_of)
 
     async def cancel(self, run_id: str, reason: str = "") -> Run:
         """End a run that is interrupted or stalled; it delivers what exists so far.
 
         A process that still executes the run is fenced and stops. Raises NotFoundError.
         """
-        state = await idle_engine(self._resources).cancel(run_id, reason)
-        await _tidy(self._resources, run_id, state)
-        return await make_run(self._resources.storage, run_id, state)
+        return await cancelled(self._resources, run_id, reason)
 
     async def send(self, run_id: str, signal: Signal, **message: Unpack[MessageOptions]) -> int:
         """Send a signal to a run, and return its number; a message may have ``attachments``.
@@ -340,8 +296,7 @@ class World(OpenWorld, AbstractAsyncContextManager["World"]):
         The process that executes the run reads it at once; otherwise :meth:`resume` does. Raises
         NotFoundError, AuthorError for too much, ConfigError for what the model cannot read.
         """
-        known = ("run_id", "signal", *MessageOptions.__annotations__)
-        refuse_unknown("World.send", message, known, place_of)
+        refuse_unknown("World.send", message, MESSAGE, place_of)
         return await send(self._resources, run_id, signal, **message)
 
     async def import_run(self, data: bytes) -> str:
@@ -391,7 +346,7 @@ async def resume_submitted(
     Raises what `World.resume` raises.
     """
     attendance = Attendance(deps=deps, submits=True)
-    return await _resumed(world._resources, run_id, defined(agent), attendance)
+    return await resumed(world._resources, run_id, defined(agent), attendance)
 
 
 async def end_submitted(world: World, run_id: str, reason: str) -> bool:
@@ -402,63 +357,3 @@ async def end_submitted(world: World, run_id: str, reason: str) -> bool:
 def storage_of(world: World) -> OpenStorage:
     """Return the open storage of a world."""
     return world._resources.storage
-
-
-async def _watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
-    """Yield the events of a run; its reader begins with the first one that is taken."""
-    reader, storage = resources.reader(run_id, after), resources.storage
-    text = partial(text_of, blobs=storage.blobs)
-    async for event in watch(reader, storage.signals.is_watched, text, resources.project):
-        yield event
-
-
-async def _ended(
-    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT]
-) -> tuple[RunState, Run[OutputT] | None]:
-    """Return how a run stands, and the run if it is over and has got no more signals."""
-    storage = resources.storage
-    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
-    if state.phase is not RunPhase.FINISHED or await storage.signals.read(run_id, state.letters):
-        return state, None
-    await _tidy(resources, run_id, state)
-    reader = output_reader(agent, state.run_spec) if agent.has_output else None
-    return state, await make_run(storage, run_id, state, reader)
-
-
-async def _resumed(
-    resources: WorldResources,
-    run_id: str,
-    agent: AgentDefinition[OutputT],
-    attendance: Attendance,
-    take_over: bool = False,
-    build_tokens: int | None = None,
-) -> Run[OutputT]:
-    """Continue a run, attended with the dependencies that were passed to it."""
-    before, ended = await _ended(resources, run_id, agent)
-    if ended is not None:
-        return ended
-    wanted = recorded_provider(resources, agent, before.run_spec)
-    is_new = before.turn == 1 and before.phase is RunPhase.GENERATING
-    recorded = Recorded(run_id, before.run_spec, wanted, build_tokens, is_new)
-    attendance = replace(attendance, deps=await dependencies(agent, attendance.deps))
-    async with assemble_recorded(resources, agent, recorded, attendance) as engine:
-        state = await engine.resume(run_id, take_over=take_over)
-        return await _made(resources, run_id, state, engine.judges.check)
-
-
-async def _made(
-    resources: WorldResources, run_id: str, state: RunState, check: OutputCheck | None
-) -> Run[Any]:
-    """Return a run that was resumed, whose children have ended if it was cancelled."""
-    await end_children(resources, run_id, state)
-    return await make_run(resources.storage, run_id, state, check)
-
-
-async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:
-    """End what is left of a build or a cancelled run: its process may have died before that."""
-    if state.build is None:
-        await end_children(resources, run_id, state)
-        return
-    from artificer.wiring.builds import tidied
-
-    await tidied(idle_engine(resources), run_id, state, resources.config)

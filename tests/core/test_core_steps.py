@@ -12,6 +12,7 @@ from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
+from artificer.core.conversation import with_message
 from artificer.core.explain import explain
 from artificer.core.gate import judge
 from artificer.core.intents import CheckReply, Finish, Generate
@@ -21,7 +22,7 @@ from artificer.core.repeats import Repeats
 from artificer.core.reported import counted
 from artificer.core.reports import check_report, conclude_report, made_or_withdrawn, reopened
 from artificer.core.spec import Limits, RunSpec
-from artificer.core.state import RunPhase, RunState, with_message
+from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.core.turns import next_turn, overflowed
 from artificer.core.window import Window, sent

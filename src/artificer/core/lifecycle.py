@@ -6,10 +6,11 @@ from artificer.artifacts.ticks import ItemTick, revision_of, with_tick
 from artificer.core import builds, reports
 from artificer.core import events as ev
 from artificer.core.calls import close_turn, dispatch
+from artificer.core.conversation import with_history, with_message, with_words
 from artificer.core.intents import CheckReply
 from artificer.core.repeats import Repeats
 from artificer.core.rules import check_known, keeps_reports, since
-from artificer.core.state import RunPhase, RunState, with_history, with_message, with_words
+from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step, answered, emit, is_pending, settle
 from artificer.core.turns import finish, next_turn
 from artificer.errors import InvariantError

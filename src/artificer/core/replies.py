@@ -6,12 +6,13 @@ from artificer.core import events as ev
 from artificer.core import reports
 from artificer.core.call_ids import with_ids, with_unique_ids
 from artificer.core.context import may_compact
+from artificer.core.conversation import with_message
 from artificer.core.demands import again
 from artificer.core.fallback import fallen_back, falls_back
 from artificer.core.intents import CheckReply, JudgeCalls
 from artificer.core.measure import context_after
 from artificer.core.rules import keeps_reports, since
-from artificer.core.state import CallState, RunPhase, RunState, with_message
+from artificer.core.state import CallState, RunPhase, RunState
 from artificer.core.steps import Step, emit, settle
 from artificer.core.turns import finish, next_turn, overflowed
 from artificer.values.blocks import Message, ReasoningBlock, user

@@ -24,8 +24,9 @@ from artificer.artifacts.seam import continuation_request, joined
 from artificer.artifacts.withdraw import NAME as WITHDRAW
 from artificer.artifacts.withdraw import Withdrawal, without
 from artificer.core import events as ev
+from artificer.core.conversation import with_message
 from artificer.core.intents import CheckReply, FinishReason
-from artificer.core.state import RunState, with_message
+from artificer.core.state import RunState
 from artificer.core.steps import Step, settle
 from artificer.core.turns import finish, next_turn
 from artificer.values.blocks import Message, user

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from artificer.core.budget import reply_tokens
 from artificer.core.context import cannot_fit, compaction, pressed
+from artificer.core.conversation import with_message, with_words
 from artificer.core.intents import Finish, FinishReason, Generate
-from artificer.core.state import RunPhase, RunState, with_message, with_words
+from artificer.core.state import RunPhase, RunState
 from artificer.core.steps import Step, emit
 from artificer.values.blocks import user
 

@@ -29,7 +29,7 @@ from artificer.ports import BlobStore
 from artificer.runs import History, Run
 from artificer.values.base import JsonValue
 from artificer.values.blocks import ToolUseBlock
-from artificer.values.parameters import named_parameters
+from artificer.values.parameters import PlaceOf, named_parameters, refuse_unknown
 
 
 class RecordedRuns(NamedTuple):
@@ -278,3 +278,17 @@ async def _first(running: asyncio.Task[Run], event: asyncio.Event) -> None:
         await asyncio.wait((running, changed), return_when=asyncio.FIRST_COMPLETED)
     finally:
         changed.cancel()
+
+
+def guarded(
+    runs: RecordedRuns,
+    blobs: BlobStore,
+    tools: Guardables,
+    key: str,
+    options: GuardOptions,
+    place: PlaceOf,
+) -> Guarded:
+    """Return the guarded tools of a world. Raises AuthorError for what is no option."""
+    known = ("tools", "key", *GuardOptions.__annotations__)
+    refuse_unknown("World.guard", options, known, place)
+    return Guarded(runs, blobs, tools, key, **options)

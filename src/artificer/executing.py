@@ -1,0 +1,155 @@
+"""Executing the runs of a world, each until it is over or idle."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from artificer.agent_definition import AgentDefinition
+from artificer.builds.brief import Brief
+from artificer.builds.facts import BuildOptions
+from artificer.contracts.output import OutputT
+from artificer.core.state import RunPhase, RunState
+from artificer.events import RunEvent
+from artificer.ports import Prompt
+from artificer.runs import Run, make_run, text_of
+from artificer.runtime.snapshot import restore
+from artificer.runtime.stream import watch
+from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
+from artificer.wiring.conversation import EarlierMessages
+from artificer.wiring.dependencies import dependencies
+from artificer.wiring.engines import Attendance, idle_engine
+from artificer.wiring.families import end_children
+from artificer.wiring.instructions import prepared
+from artificer.wiring.outputs import output_reader
+from artificer.wiring.resources import WorldResources
+from artificer.wiring.specs import Recorded
+
+if TYPE_CHECKING:
+    from artificer.core.facts import OutputCheck
+    from artificer.runtime.fork import ForkChanges
+
+
+async def started(
+    resources: WorldResources,
+    run_id: str | None,
+    prompt: Prompt,
+    agent: AgentDefinition[OutputT],
+    attendance: Attendance,
+    history: EarlierMessages | None,
+) -> Run[OutputT]:
+    """Start a run with a prompt."""
+    run_id = resources.new_run_id(run_id)
+    agent, deps = await prepared(agent, run_id, attendance.deps)
+    attendance = replace(attendance, deps=deps)
+    async with assemble(resources, agent, prompt, attendance, history) as made:
+        state = await made.start(resources, run_id)
+        return await make_run(resources.storage, run_id, state, made.engine.judges.check)
+
+
+async def built(
+    resources: WorldResources,
+    run_id: str | None,
+    request: str | Brief,
+    agent: AgentDefinition,
+    attendance: Attendance,
+    project: str | Path,
+    options: BuildOptions | None,
+) -> Run:
+    """Start a build."""
+    run_id = resources.new_run_id(run_id)
+    made = await new_build(resources, agent, run_id, request, project, options)
+    async with assemble_recorded(resources, agent, made, attendance) as engine:
+        state = await engine.start(run_id, made.spec)
+        return await make_run(resources.storage, run_id, state)
+
+
+async def resumed(
+    resources: WorldResources,
+    run_id: str,
+    agent: AgentDefinition[OutputT],
+    attendance: Attendance,
+    take_over: bool = False,
+    build_tokens: int | None = None,
+) -> Run[OutputT]:
+    """Continue a run, attended with the dependencies that were passed to it."""
+    before, ended = await _ended(resources, run_id, agent)
+    if ended is not None:
+        return ended
+    wanted = recorded_provider(resources, agent, before.run_spec)
+    is_new = before.turn == 1 and before.phase is RunPhase.GENERATING
+    recorded = Recorded(run_id, before.run_spec, wanted, build_tokens, is_new)
+    attendance = replace(attendance, deps=await dependencies(agent, attendance.deps))
+    async with assemble_recorded(resources, agent, recorded, attendance) as engine:
+        state = await engine.resume(run_id, take_over=take_over)
+        return await _made(resources, run_id, state, engine.judges.check)
+
+
+async def forked(
+    resources: WorldResources,
+    run_id: str,
+    new_id: str | None,
+    agent: AgentDefinition[OutputT],
+    changes: ForkChanges | None,
+    attendance: Attendance,
+) -> Run[OutputT]:
+    """Start a run with the facts of another one."""
+    from artificer.wiring.forks import new_fork
+
+    new_id = resources.new_run_id(new_id)
+    agent, deps = await prepared(agent, new_id, attendance.deps)
+    attendance = replace(attendance, deps=deps)
+    fork = await new_fork(resources, agent, run_id, new_id, changes)
+    async with assemble_recorded(resources, agent, fork.recorded, attendance) as engine:
+        state = await engine.fork(new_id, fork.facts, fork.forked)
+        return await make_run(resources.storage, new_id, state, engine.judges.check)
+
+
+async def cancelled(resources: WorldResources, run_id: str, reason: str) -> Run:
+    """End a run that is idle, or whose process has died."""
+    state = await idle_engine(resources).cancel(run_id, reason)
+    await _tidy(resources, run_id, state)
+    return await make_run(resources.storage, run_id, state)
+
+
+async def watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
+    """Yield the events of a run; its reader begins with the first one that is taken."""
+    reader, storage = resources.reader(run_id, after), resources.storage
+    text = partial(text_of, blobs=storage.blobs)
+    async for event in watch(reader, storage.signals.is_watched, text, resources.project):
+        yield event
+
+
+async def _ended(
+    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT]
+) -> tuple[RunState, Run[OutputT] | None]:
+    """Return how a run stands, and the run if it is over and has got no more signals."""
+    storage = resources.storage
+    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    if state.phase is not RunPhase.FINISHED or await storage.signals.read(run_id, state.letters):
+        return state, None
+    await _tidy(resources, run_id, state)
+    reader = output_reader(agent, state.run_spec) if agent.has_output else None
+    return state, await make_run(storage, run_id, state, reader)
+
+
+async def _made(
+    resources: WorldResources, run_id: str, state: RunState, check: OutputCheck | None
+) -> Run[Any]:
+    """Return a run that was resumed, whose children have ended if it was cancelled."""
+    await end_children(resources, run_id, state)
+    return await make_run(resources.storage, run_id, state, check)
+
+
+async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:
+    """End what is left of a build or a cancelled run: its process may have died before that."""
+    if state.build is None:
+        await end_children(resources, run_id, state)
+        return
+    from artificer.wiring.builds import tidied
+
+    await tidied(idle_engine(resources), run_id, state, resources.config)
