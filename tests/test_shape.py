@@ -177,19 +177,15 @@ def long_files() -> Iterator[str]:
 
 
 def many_parameters() -> Iterator[str]:
-    """Functions with too many parameters. A command's parameters are its options: no limit."""
+    """Functions with too many parameters."""
     for module in modules().values():
         for name, node in definitions(module.tree):
-            if isinstance(node, ast.ClassDef) or any(map(_is_command, node.decorator_list)):
+            if isinstance(node, ast.ClassDef):
                 continue
             names = [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
             own = names[:1] in (["self"], ["cls"])
             if len(names) + len(node.args.kwonlyargs) - own > PARAMETERS:
                 yield f"{module.place}:{name}"
-
-
-def _is_command(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith(".command")
 
 
 def inner_imports() -> Iterator[str]:
@@ -201,7 +197,7 @@ def inner_imports() -> Iterator[str]:
             for statement in ast.walk(node)
             if isinstance(statement, ast.Import | ast.ImportFrom)
         )
-        if any(re.search(r"\bartificer\b", statement) for statement in inner):
+        if any(re.search(r"\bartificer\b|^from \.", statement) for statement in inner):
             yield module.name
 
 
