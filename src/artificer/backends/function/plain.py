@@ -44,19 +44,18 @@ def schema_of(arguments: Sequence[FunctionArgument]) -> JsonObject | None:
 
 def values_of(arguments: Sequence[FunctionArgument], data: bytes) -> dict[str, Any] | None:
     """Return the keyword arguments in a JSON object, or None if any does not fit its type."""
-    passed = json.loads(data)
-    known = {argument.name: argument for argument in arguments}
-    needed = {argument.name for argument in arguments if argument.default is REQUIRED}
-    if not (isinstance(passed, dict) and needed <= passed.keys() <= known.keys()):
+    passed, values = json.loads(data.decode()), {}
+    if not isinstance(passed, dict):
         return None
     try:
-        return {
-            name: _value(argument.hint, passed[name])
-            for name, argument in known.items()
-            if name in passed
-        }
+        for argument in arguments:
+            if argument.name in passed:
+                values[argument.name] = _value(argument.hint, passed[argument.name])
+            elif argument.default is REQUIRED:
+                return None
     except _NotPlainError:
         return None
+    return values if len(values) == len(passed) else None
 
 
 def is_plain(value: Any, depth: int = _DEPTH) -> bool:
@@ -112,9 +111,9 @@ def _schema(hint: Any) -> JsonObject:
 
 def _value(hint: Any, value: Any) -> Any:
     """Return a JSON value as one of a plain type."""
+    if type(value) is hint and hint in _TYPES:
+        return value
     if _named(hint) is not None:
-        if type(value) is hint:
-            return value
         if hint is float and type(value) is int:
             return float(value)
         raise _NotPlainError
