@@ -54,6 +54,7 @@ def row_of(model: str) -> PriceRow | None:
     return None if row is None else _row(row)
 
 
+@lru_cache(maxsize=64)
 def price_of(model: str) -> Price | None:
     """Return the price of a ``provider/model``, or None if it is not known, which is not zero."""
     row = row_of(model)

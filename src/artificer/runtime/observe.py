@@ -45,7 +45,9 @@ class Observers(Observer):
     """Several observers, called one after the other."""
 
     def __init__(self, *observers: Observer) -> None:
-        self._all = observers
+        self._all: list[Observer] = []
+        for observer in observers:
+            self._all += observer._all if isinstance(observer, Observers) else [observer]
 
     def resumed(self, run: str, state: RunState) -> None:
         """Tell all of them."""

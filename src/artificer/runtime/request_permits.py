@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 WAIT_S = 300.0
 """How long a request waits for a permit before its run is left to be resumed."""
 
+OnRetry = Callable[[RetryDelta], None]
+
 
 class RequestPermits(Struct, frozen=True):
     """The permits of requests, with the limits of each provider and ``provider/model``.
@@ -32,45 +34,52 @@ class RequestPermits(Struct, frozen=True):
     patience_s: float = WAIT_S
     own: RequestPermits | None = None
 
-    @asynccontextmanager
-    async def permit(
-        self, spec: RunSpec, left_s: float, on_delta: Callable[[RetryDelta], None]
-    ) -> AsyncIterator[float | ModelFailure]:
+    def permit(
+        self, spec: RunSpec, left_s: float, on_retry: OnRetry
+    ) -> AbstractAsyncContextManager[float | ModelFailure]:
         """Hold a permit for a request to a run's present model; yield the seconds it waited for it.
 
         It waits within ``left_s``, the run's time. Where that is too short it yields a failure.
         """
         if self.own is not None:
-            async with self.own.permit(spec, left_s, on_delta) as waited:
-                if isinstance(waited, ModelFailure):
-                    yield waited
-                    return
-                others = replace(self, own=None)
-                async with others.permit(spec, left_s - waited, on_delta) as longer:
-                    yield longer if isinstance(longer, ModelFailure) else waited + longer
-            return
+            return self._both(self.own, spec, left_s, on_retry)
         limits = (*self.limits.get(spec.provider, ()), *self.limits.get(spec.full_name, ()))
         if self.keeper is None or not limits:
-            yield 0.0
-            return
-        patience = max(0.0, min(left_s, self.patience_s))
-        began, until = time.monotonic(), round((time.time() + patience) * 1000)
+            return nullcontext(0.0)
+        return _held(self.keeper, limits, max(0.0, min(left_s, self.patience_s)), on_retry)
 
-        def waits(reached: LimitReached) -> None:
-            on_delta(
-                RetryDelta(
-                    code="rate_limited", until=until, attempt=1, attempts=1, limit=reached.name
-                )
-            )
+    @asynccontextmanager
+    async def _both(
+        self, own: RequestPermits, spec: RunSpec, left_s: float, on_retry: OnRetry
+    ) -> AsyncIterator[float | ModelFailure]:
+        async with own.permit(spec, left_s, on_retry) as waited:
+            if isinstance(waited, ModelFailure):
+                yield waited
+                return
+            others = replace(self, own=None)
+            async with others.permit(spec, left_s - waited, on_retry) as longer:
+                yield longer if isinstance(longer, ModelFailure) else waited + longer
 
-        permit = await self.keeper.wait(limits, patience, waits)
-        if isinstance(permit, LimitReached):
-            yield _refusal(permit, patience)
-            return
-        try:
-            yield time.monotonic() - began
-        finally:
-            self.keeper.give_back(permit)
+
+@asynccontextmanager
+async def _held(
+    keeper: PermitKeeper, limits: Sequence[SharedLimit], patience_s: float, on_retry: OnRetry
+) -> AsyncIterator[float | ModelFailure]:
+    began, until = time.monotonic(), round((time.time() + patience_s) * 1000)
+
+    def waits(reached: LimitReached) -> None:
+        on_retry(
+            RetryDelta(code="rate_limited", until=until, attempt=1, attempts=1, limit=reached.name)
+        )
+
+    permit = await keeper.wait(limits, patience_s, waits)
+    if isinstance(permit, LimitReached):
+        yield _refusal(permit, patience_s)
+        return
+    try:
+        yield time.monotonic() - began
+    finally:
+        keeper.give_back(permit)
 
 
 NO_REQUEST_PERMITS = RequestPermits()
