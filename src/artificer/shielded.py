@@ -29,9 +29,10 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 async def finished(work: Awaitable[T]) -> T:
     """Await short, bounded work to its end. A cancellation takes effect at the next checkpoint."""
+    if isinstance(work, ShieldedFuture) and work.done():
+        result: T = work.result()
+        return result
     future = asyncio.ensure_future(work)
-    if future.done():
-        return future.result()
     try:
         return await (future if isinstance(future, ShieldedFuture) else asyncio.shield(future))
     except asyncio.CancelledError:

@@ -47,10 +47,11 @@ class Batch:
                 outputs=outputs,
             )
         )
+        inline: list[Intent] = []
         for intent in intents:
             self._intend(intent)
-        self.external.extend(i for i in intents if type(i) not in INLINE)
-        return [i for i in intents if type(i) in INLINE]
+            (inline if type(intent) in INLINE else self.external).append(intent)
+        return inline
 
     def _intend(self, intent: Intent) -> None:
         request, tools = None, None

@@ -33,7 +33,7 @@ def cleaned_reply(reply: ModelReply | ModelFailure, clean: Clean) -> ModelReply 
     if blocks != reply.blocks:
         return reply.replace(blocks=blocks, raw=None)
     raw = None if reply.raw is None else cleaned_bytes(reply.raw, clean)
-    return reply.replace(raw=raw)
+    return reply if raw is reply.raw else reply.replace(raw=raw)
 
 
 def _blocks(blocks: tuple[Block, ...], clean: Clean) -> Iterator[Block]:

@@ -32,14 +32,14 @@ class IdleRuns:
 
     async def resumable(self, under_way: Iterable[Intent]) -> list[Intent]:
         """Return the calls and jobs whose runs have got signals since."""
-        busy = {intent.n for intent in under_way}
-        return [*await self._resumable_jobs(busy), *await self._resumable_calls()]
+        return [*await self._resumable_jobs(under_way), *await self._resumable_calls()]
 
     async def _resumable_calls(self) -> list[Intent]:
         """Return the calls that wait no longer; that they are under way again is recorded."""
-        state, found = self._ledger.state, list[Intent]()
-        if state.hold is not None or state.phase is not RunPhase.WORKING:
+        state = self._ledger.state
+        if not state.waits or state.hold is not None or state.phase is not RunPhase.WORKING:
             return []
+        found: list[Intent] = []
         for wait in state.waits:
             call = self._calls.get(wait.intent)
             if call is None or wait.standing == "open":  # that one is executed elsewhere
@@ -51,11 +51,12 @@ class IdleRuns:
         await self._ledger.commit(*[ev.CallContinued(at=now, intent=call.n) for call in found])
         return found
 
-    async def _resumable_jobs(self, busy: set[int]) -> list[Intent]:
+    async def _resumable_jobs(self, under_way: Iterable[Intent]) -> list[Intent]:
         """Return the jobs of a build whose runs are idle and have got signals since."""
         state, builder = self._ledger.state, self._performer.builder
         if builder is None or state.build is None or not state.build.resting or state.hold:
             return []
+        busy = {intent.n for intent in under_way}
         keys = await builder.signalled(state)
         numbers = {p.call_id: p.n for p in state.pending if p.call_id in keys and p.n not in busy}
         return [

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from artificer.core.events import Event, ReceiptIgnored
 from artificer.core.intents import CallTool
 from artificer.core.late import resolved_by
+from artificer.core.steps import is_pending
 from artificer.ports import CallMonitor, CallProgress, Outliving
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.perform import Performer
@@ -41,9 +42,8 @@ class LateResults:
 
         A call is answered first, and its late result is recorded after that.
         """
-        pending = {intent.n for intent in self._ledger.state.pending}
         for task, call in list(self._tasks.items()):
-            if not task.done() or call.n in pending:
+            if not task.done() or is_pending(self._ledger.state, call.n):
                 continue
             del self._tasks[task]
             if task.exception() is None:

@@ -108,7 +108,8 @@ class Ledger:
             if not events:
                 return ()
             batch = Batch(self.run, self._head, self.state, self.requests)
-            batch.blobs += [blob for outcome in outcomes for blob in outcome.blobs]
+            for outcome in outcomes:
+                batch.blobs += outcome.blobs
             return await self._commit(batch, events, settlements)
         except ArtificerError as error:  # what cannot be recorded is paid for all the same
             if isinstance(error, Fenced):
@@ -204,15 +205,15 @@ class Ledger:
 
     def _charges(self, batch: Batch, now: int) -> dict[int, Charges]:
         """Return what the requests of a batch may cost, by intent, where the price is known."""
-        waiting = {intent.n for intent in batch.external}
-        found = {
-            intent.n: self.budgets.charges(
-                batch.state.run_spec, size_of(batch.state, intent, payload), now
-            )
-            for intent, payload in batch.requests_made
-            if intent.n in waiting
-        }
-        return {n: charges for n, charges in found.items() if isinstance(charges, Charges)}
+        found: dict[int, Charges] = {}
+        for intent, payload in batch.requests_made:
+            if intent not in batch.external:
+                continue
+            size = size_of(batch.state, intent, payload)
+            charges = self.budgets.charges(batch.state.run_spec, size, now)
+            if isinstance(charges, Charges):
+                found[intent.n] = charges
+        return found
 
     def _keep(self, charges: dict[int, Charges]) -> None:
         for charge in charges.values():

@@ -158,10 +158,10 @@ class ModelRequests(Struct, frozen=True):
         on_delta: OnDelta,
         charges: Charges | None,
     ) -> RequestResult:
-        spec, size = state.run_spec, size_of(state, intent, payload)
-        began, left_ms = time.monotonic(), state.time_left
-        now = self.clock.now()
-        reserved = charges or await self.budgets.reserve(spec, size, now, left_ms)
+        spec, began, left_ms = state.run_spec, time.monotonic(), state.time_left
+        reserved = charges or await self.budgets.reserve(
+            spec, size_of(state, intent, payload), self.clock.now(), left_ms
+        )
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
         left_s = left_ms / 1000 - (time.monotonic() - began)

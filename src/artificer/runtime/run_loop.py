@@ -14,6 +14,7 @@ from artificer.core.overruled import overruled
 from artificer.core.rules import since
 from artificer.core.signals import cancelled, read_signal
 from artificer.core.state import RunPhase, RunState
+from artificer.core.steps import is_pending
 from artificer.errors import AuthorError, InvariantError, OperatorError
 from artificer.runtime.idle_runs import IdleRuns
 from artificer.runtime.late_results import CallFollower, LateResults
@@ -110,7 +111,7 @@ class RunLoop:
     def _start(self, intents: Sequence[Intent]) -> None:
         for intent in intents:
             if not self._is_deferred(intent):
-                self._tasks[asyncio.ensure_future(self._perform(intent))] = intent
+                self._tasks[asyncio.create_task(self._perform(intent))] = intent
 
     def _is_deferred(self, intent: Intent) -> bool:
         """Return whether an intent waits for a signal, or for the end of a pause."""
@@ -138,7 +139,7 @@ class RunLoop:
                     intent,
                     state,
                     payload,
-                    lambda delta: self._observer.streamed(self.run, delta),
+                    partial(self._observer.streamed, self.run),
                     self._ledger.charges_of(intent),
                 )
             case Compact():
@@ -197,26 +198,28 @@ class RunLoop:
 
     async def _commit(self, done: Sequence[_Task]) -> Sequence[Intent]:
         """Record the outcomes of the tasks that ended well, and return the next intents."""
-        ended = [(task, self._tasks.pop(task)) for task in done]
-        outcomes = [
-            (task.result(), intent)
-            for task, intent in ended
-            if not task.cancelled() and task.exception() is None
-        ]
-        receipts = [
-            self._unless_settled(outcome.event, intent)
-            for outcome, intent in outcomes
-            if outcome.event is not None
-        ]
-        intents = await self._ledger.commit(*receipts, outcomes=[found for found, _ in outcomes])
-        answered = {getattr(receipt, "intent", None) for receipt in receipts}
-        self._performer.tool_calls.settled(self.run, [i for _, i in ended if i.n in answered])
-        self._idle_runs.remember(intent for _, intent in ended)
+        outcomes: list[Outcome] = []
+        receipts: list[ev.Event] = []
+        ended: list[Intent] = []
+        answered: list[Intent] = []
+        for task in done:
+            intent = self._tasks.pop(task)
+            ended.append(intent)
+            if task.cancelled() or task.exception() is not None:
+                continue
+            outcome = task.result()
+            outcomes.append(outcome)
+            if outcome.event is not None:
+                receipts.append(self._unless_settled(outcome.event, intent))
+                answered.append(intent)
+        intents = await self._ledger.commit(*receipts, outcomes=outcomes)
+        self._performer.tool_calls.settled(self.run, answered)
+        self._idle_runs.remember(ended)
         return intents
 
     def _unless_settled(self, event: ev.Event, intent: Intent) -> ev.Event:
         """Return the receipt, or `ReceiptIgnored` if its intent is no longer pending."""
-        if any(pending.n == intent.n for pending in self._ledger.state.pending):
+        if is_pending(self._ledger.state, intent.n):
             return event
         why = "What it answers was settled before."
         return ev.ReceiptIgnored(at=event.at, intent=intent.n, what=event.type, reason=why)
@@ -271,11 +274,10 @@ class RunLoop:
 
     async def _end_answered(self) -> None:
         """End the tasks whose intents are settled: a question that a signal has answered."""
-        waiting = {pending.n for pending in self._ledger.state.pending}
         settled = [
             task
             for task, intent in self._tasks.items()
-            if intent.n not in waiting and not _needs_no_receipt(intent)
+            if not (is_pending(self._ledger.state, intent.n) or _needs_no_receipt(intent))
         ]
         if settled:
             await _end(settled)

@@ -222,7 +222,7 @@ class ToolCalls(Struct, frozen=True):
         """Release the locks of calls whose results are recorded."""
         if self.locks is not None:
             calls = [i for i in intents if isinstance(i, CallTool) and i.effect != "pure"]
-            self.locks.forget(idempotency_key(run, intent) for intent in calls)
+            self.locks.forget([idempotency_key(run, intent) for intent in calls])
 
 
 class _Following(CallMonitor):
