@@ -11,7 +11,11 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config, ProviderConfig
 from artificer.errors import ConfigError, ManifestError
 from artificer.ports import Call
+from artificer.providers.registry import ProviderKind, ProviderPlace
+from artificer.providers.scripted import ScriptedProvider
 from artificer.secrets.resolver import ENVIRONMENT
+from artificer.wiring.folders import checked_executors
+from artificer.wiring.providers import made
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import memory_storage, open_storage
@@ -104,3 +108,22 @@ def test_keys_are_hidden_and_short_values_and_user_names_are_not(
     said = "alexander 1234 correct%20horse sk-0123456789"
     cleaned = redactor_of(Config(providers=own), ENVIRONMENT).clean(said)
     assert cleaned == "alexander 1234 [secret ARTIFICER_SECRET_SHOP_PASSWORD] [secret MY_KEY]"
+
+
+@pytest.mark.req("plugin-unusable")
+@pytest.mark.parametrize(("made", "kind"), [(None, "NoneType"), (5, "int"), (["stock"], "str")])
+def test_a_backend_that_makes_no_executors_is_named(made: object, kind: str) -> None:
+    with pytest.raises(ConfigError, match=rf"backend \[csv\] made a {kind} where an executor"):
+        checked_executors("csv", made)
+    assert checked_executors("csv", iter(())) == []
+
+
+@pytest.mark.req("plugin-provider")
+def test_a_provider_has_the_name_that_runs_record(tmp_path: Path) -> None:
+    kind = ProviderKind(make=lambda place: ScriptedProvider([]))
+    assert made(kind, ProviderPlace(name="scripted", home=tmp_path)).name == "scripted"
+    with pytest.raises(ConfigError, match="made for 'office' is called 'scripted'"):
+        made(kind, ProviderPlace(name="office", home=tmp_path))
+    nothing = ProviderKind(make=lambda place: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ConfigError, match="made for 'office' is called None"):
+        made(nothing, ProviderPlace(name="office", home=tmp_path))

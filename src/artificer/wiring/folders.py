@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,20 @@ def manifests(folder: Path, config: Config, context: ExecutorContext) -> list[Ex
     for name, declared in by_backend.items():
         backend = backend_of(name)
         own = replace(context, settings=_settings(name, backend, config))
-        executors += backend.executors(declared, own)
+        executors += checked_executors(name, backend.executors(declared, own))
     return executors
+
+
+def checked_executors(backend: str, made: object) -> list[Executor]:
+    """Return the executors that a backend has made. Raises ConfigError for anything else."""
+    found: list[Any] = list(made) if isinstance(made, Iterable) else [made]
+    for each in found:
+        if not (hasattr(each, "tools") and hasattr(each, "execute")):
+            raise ConfigError(
+                f"The backend [{backend}] made a {type(each).__name__} where an executor belongs.",
+                hint="Its package returns objects with `tools` and `execute`: update it.",
+            )
+    return found
 
 
 def _settings(name: str, backend: Backend, config: Config) -> BaseModel | None:

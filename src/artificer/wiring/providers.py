@@ -180,7 +180,24 @@ def build_mapper(name: str, wire: str, config: Config, own: Mapping[str, Provide
     if kind is None:
         return _make(name, config, None, own)
     base_url = None if server == "vendor" else _RECORDED_URL
-    return kind.make(ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire))
+    place = ProviderPlace(name=name, home=config.home, base_url=base_url, recorded=wire)
+    return made(kind, place)
+
+
+def made(kind: ProviderKind, place: ProviderPlace) -> Provider:
+    """Return the provider that a kind makes, if it has the name that runs record and look for.
+
+    Raises:
+        ConfigError: it has another: a resumed run would ask another server, or none.
+    """
+    found = kind.make(place)
+    name = getattr(found, "name", None)
+    if name != place.name:
+        raise ConfigError(
+            f"The provider that was made for {place.name!r} is called {name!r}.",
+            hint="The package that adds it has to give it the name of its ProviderPlace.",
+        )
+    return found
 
 
 def mapper_of(spec: RunSpec | None, config: Config, own: Mapping[str, Provider]) -> Provider | None:
@@ -214,7 +231,7 @@ def _make(
     )
     if configured := config.providers.get(name):
         kind = _kind(configured.protocol, config, own)
-        return kind.make(_configured_place(place, configured))
+        return made(kind, _configured_place(place, configured))
     if profile := profiles().get(name):
         place = structs.replace(
             place,
@@ -223,9 +240,9 @@ def _make(
             key_optional=profile.key_optional,
             features=profile.features,
         )
-        return _kind(PROTOCOL, config, own).make(place)
+        return made(_kind(PROTOCOL, config, own), place)
     kind = _kind(name, config, own)
-    return kind.make(structs.replace(place, base_url=os.environ.get(kind.url_variable)))
+    return made(kind, structs.replace(place, base_url=os.environ.get(kind.url_variable)))
 
 
 def _kind(name: str, config: Config, own: Iterable[str]) -> ProviderKind:

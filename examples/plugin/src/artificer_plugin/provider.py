@@ -30,9 +30,8 @@ _USAGE = Usage(input_tokens=1, output_tokens=1)
 class Relay:
     """Replies to a request from what it holds. ``only`` names the one tool that it calls."""
 
-    name = "relay"
-
-    def __init__(self, only: str | None = None) -> None:
+    def __init__(self, name: str = "relay", only: str | None = None) -> None:
+        self.name = name
         self._only = only
 
     def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
@@ -78,7 +77,7 @@ def _items(message: Message) -> list[JsonObject]:
 
 
 def _make(place: ProviderPlace) -> Relay:
-    return Relay()
+    return Relay(place.name)
 
 
 PROVIDER = ProviderKind(make=_make)
