@@ -1,1 +1,1 @@
-"""An example of a package that adds a backend, a provider and a storage to Artificer."""
+"""An example of a package that adds one thing of each kind to Artificer."""
