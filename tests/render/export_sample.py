@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from render_sample import CALLS, Call
@@ -165,6 +166,27 @@ def hostile(canary: str = "/nowhere/canary.png") -> Exported:
 def written(source: Exported, form: ReportFormat) -> bytes:
     """The report in a form, if it is one file."""
     (data,) = report_files(source, form, f"report.{form}").values()
+    return data
+
+
+SAMPLES = {"realistic": exported, "hostile": hostile}
+
+
+@cache
+def sample(name: str) -> Exported:
+    """A report that tests share."""
+    return SAMPLES[name]()
+
+
+@cache
+def sample_files(name: str, form: ReportFormat) -> dict[str, bytes]:
+    """The files of a shared report in a form, which is made once."""
+    return report_files(sample(name), form, f"report.{form}")
+
+
+def sample_in(name: str, form: ReportFormat) -> bytes:
+    """A shared report in a form, if it is one file."""
+    (data,) = sample_files(name, form).values()
     return data
 
 

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import fromstring
 import pypdf
 import pytest
 import render_rich
-from export_sample import exported, hostile, written
+from export_sample import SAMPLES, exported, sample_in, written
 from PIL import Image
 from pypdf.generic import (
     ArrayObject,
@@ -36,7 +36,7 @@ from artificer.values.blocks import ImageBlock
 from artificer.values.canon import digest_of
 from needs import needs
 
-pytestmark = [needs("vl_convert", "weasyprint"), pytest.mark.xdist_group("pdf")]
+pytestmark = [needs("vl_convert", "weasyprint"), pytest.mark.xdist_group("exports")]
 
 JARS = Path("/usr/share/java")
 CLASSES = ":".join(
@@ -75,7 +75,7 @@ def pictures() -> Exported:
     return Exported(report, made.payloads)
 
 
-MADE = {"pictures": pictures, "realistic": exported, "hostile": hostile, "rich": rich}
+MADE = {"pictures": pictures, **SAMPLES, "rich": rich}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pdf")
     made = {name: folder / f"{name}.pdf" for name in MADE}
     for name, path in made.items():
-        path.write_bytes(written(MADE[name](), "pdf"))
+        path.write_bytes(
+            sample_in(name, "pdf") if name in SAMPLES else written(MADE[name](), "pdf")
+        )
     return made
 
 

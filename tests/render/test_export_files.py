@@ -15,7 +15,7 @@ import docx
 import pypdf
 import pytest
 from docx.shared import Cm
-from export_sample import exported, grids, hostile, written
+from export_sample import SAMPLES, exported, grids, sample, sample_files, sample_in, written
 from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
 
 from artificer.artifacts import catalog
@@ -34,24 +34,27 @@ from artificer.render.export.tree import parse, text_of
 from artificer.report import write_files
 from needs import needs
 
-pytestmark = needs("vl_convert", "docx", "weasyprint", "xlsxwriter")
+pytestmark = [
+    needs("vl_convert", "docx", "weasyprint", "xlsxwriter"),
+    pytest.mark.xdist_group("exports"),  # they share what is exported
+]
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
 @pytest.fixture(scope="module")
 def source() -> Exported:
-    return exported()
+    return sample("realistic")
 
 
 @pytest.fixture(scope="module")
-def pdf(source: Exported) -> pypdf.PdfReader:
-    return pypdf.PdfReader(io.BytesIO(written(source, "pdf")))
+def pdf() -> pypdf.PdfReader:
+    return pypdf.PdfReader(io.BytesIO(sample_in("realistic", "pdf")))
 
 
 @pytest.fixture(scope="module")
-def word(source: Exported) -> bytes:
-    return written(source, "docx")
+def word() -> bytes:
+    return sample_in("realistic", "docx")
 
 
 def structure(node: object) -> list[DictionaryObject]:
@@ -68,10 +71,10 @@ def structure(node: object) -> list[DictionaryObject]:
 
 @pytest.mark.req("export-forms")
 @pytest.mark.parametrize("form", REPORT_FORMS)
-@pytest.mark.parametrize("make", [exported, hostile])
-def test_the_same_report_gives_the_same_bytes(form: ReportFormat, make: type) -> None:
-    first, second = (report_files(make(), form, f"r.{form}") for _ in range(2))
-    assert first == second
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_same_report_gives_the_same_bytes(form: ReportFormat, name: str) -> None:
+    again = report_files(SAMPLES[name](), form, f"report.{form}")
+    assert sample_files(name, form) == again
 
 
 @pytest.mark.req("export-forms")
@@ -107,8 +110,8 @@ def test_markdown_has_its_pictures_next_to_it(source: Exported) -> None:
 
 
 @pytest.mark.req("export-forms")
-def test_the_archive_holds_page_markdown_json_and_every_artifact(source: Exported) -> None:
-    archive = zipfile.ZipFile(io.BytesIO(written(source, "zip")))
+def test_the_archive_holds_page_markdown_json_and_every_artifact() -> None:
+    archive = zipfile.ZipFile(io.BytesIO(sample_in("realistic", "zip")))
     names = archive.namelist()
     assert {"report.html", "report.md", "report.json"} < set(names)
     assert "artifacts/chart/latency.csv" in names
@@ -274,21 +277,20 @@ def opened(path: Path, kind: str, folder: Path) -> Path:
 
 
 @needs("soffice")
-@pytest.mark.parametrize("make", [exported, hostile])
+@pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.req("export-docx", "export-numbers")
-def test_libreoffice_opens_the_document(make: type, tmp_path: Path) -> None:
-    source: Exported = make()
+def test_libreoffice_opens_the_document(name: str, tmp_path: Path) -> None:
     path = tmp_path / "report.docx"
-    path.write_bytes(written(source, "docx"))
+    path.write_bytes(sample_in(name, "docx"))
     text = opened(path, "txt:Text", tmp_path).read_text(encoding="utf-8-sig")
-    for grid in grids(source):
+    for grid in grids(sample(name)):
         assert all(column in text for column in grid.columns)
 
 
 @needs("soffice")
 @pytest.mark.req("export-xlsx", "export-numbers")
 def test_libreoffice_opens_the_workbook(tmp_path: Path) -> None:
-    source = hostile()
+    source = sample("hostile")
     artifact = source.report.artifacts["table", "formulas"]
     path = tmp_path / "table.xlsx"
     path.write_bytes(artifact_bytes(artifact, source.payloads["table", "formulas"], "xlsx"))
@@ -311,7 +313,7 @@ def test_an_exponent_is_never_a_digit_of_its_base() -> None:
 @pytest.mark.req("export-hostile")
 class TestHostile:
     def test_no_pdf_runs_or_opens_anything(self) -> None:
-        data = written(hostile(), "pdf")
+        data = sample_in("hostile", "pdf")
         reader = pypdf.PdfReader(io.BytesIO(data))
         targets = []
         for number in range(1, len(reader.xref[0]) + 1):
@@ -326,7 +328,7 @@ class TestHostile:
         )
 
     def test_no_document_links_to_anything_but_the_web(self) -> None:
-        archive = zipfile.ZipFile(io.BytesIO(written(hostile(), "docx")))
+        archive = zipfile.ZipFile(io.BytesIO(sample_in("hostile", "docx")))
         for name in archive.namelist():
             assert not name.startswith(("/", "..")) and "vba" not in name.lower()
             if name.endswith(".rels"):
@@ -342,7 +344,7 @@ class TestHostile:
         assert "w:altChunk" not in text
 
     def test_no_workbook_has_a_formula_or_a_link(self) -> None:
-        source = hostile()
+        source = sample("hostile")
         for key, artifact in source.report.artifacts.items():
             if "xlsx" in forms_of(artifact):
                 data = artifact_bytes(artifact, source.payloads[key], "xlsx")

@@ -9,33 +9,45 @@ import json
 import re
 import zipfile
 from collections import Counter
-from functools import cache
 
 import docx
 import openpyxl
 import pypdf
 import pytest
-from export_sample import as_read, as_shown, exported, grids, hostile, written
+from export_sample import (
+    SAMPLES,
+    as_read,
+    as_shown,
+    exported,
+    grids,
+    sample,
+    sample_files,
+    sample_in,
+    written,
+)
 
 from artificer.render.export.exported import Exported
-from artificer.render.export.forms import artifact_bytes, report_files
+from artificer.render.export.forms import artifact_bytes
 from artificer.render.export.single import forms_of, grid_of
 from artificer.render.text import clean
 from needs import needs
 
-pytestmark = [pytest.mark.req("export-numbers"), needs("vl_convert")]
-
-SOURCES = {"realistic": exported, "hostile": hostile}
-
-
-@pytest.fixture(params=SOURCES, scope="module")
-def source(request: pytest.FixtureRequest) -> Exported:
-    return _source(request.param)
+pytestmark = [
+    pytest.mark.req("export-numbers"),
+    pytest.mark.xdist_group("exports"),
+    needs("vl_convert"),
+]
 
 
-@cache
-def _source(name: str) -> Exported:
-    return SOURCES[name]()
+@pytest.fixture(params=SAMPLES, scope="module")
+def name(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def source(name: str) -> Exported:
+    return sample(name)
 
 
 def plain(text: str) -> str:
@@ -44,8 +56,8 @@ def plain(text: str) -> str:
 
 
 @needs("docx")
-def test_word_has_every_table_cell_by_cell(source: Exported) -> None:
-    document = docx.Document(io.BytesIO(written(source, "docx")))
+def test_word_has_every_table_cell_by_cell(name: str, source: Exported) -> None:
+    document = docx.Document(io.BytesIO(sample_in(name, "docx")))
     found = [
         [[as_read(cell.text) for cell in row.cells] for row in table.rows]
         for table in document.tables
@@ -55,8 +67,8 @@ def test_word_has_every_table_cell_by_cell(source: Exported) -> None:
 
 
 @needs("weasyprint")
-def test_pdf_has_every_row(source: Exported) -> None:
-    reader = pypdf.PdfReader(io.BytesIO(written(source, "pdf")))
+def test_pdf_has_every_row(name: str, source: Exported) -> None:
+    reader = pypdf.PdfReader(io.BytesIO(sample_in(name, "pdf")))
     text = "\n".join(page.extract_text() for page in reader.pages)
     words = Counter(as_read(word) for word in text.split())
     wanted = Counter(cell for grid in grids(source) for row in as_shown(grid)[1:] for cell in row)
@@ -80,8 +92,8 @@ def test_no_number_is_broken_where_a_page_has_room_for_it() -> None:
     assert {f"{cell:,}" for row in rows for cell in row} <= set(words)
 
 
-def test_markdown_has_every_table_cell_by_cell(source: Exported) -> None:
-    text, *_ = report_files(source, "md", "report.md").values()
+def test_markdown_has_every_table_cell_by_cell(name: str, source: Exported) -> None:
+    text, *_ = sample_files(name, "md").values()
     plain_text = re.sub(r"\\(.)", r"\1", text.decode()).replace("&lt;", "<")
     lines = [
         [as_read(cell) for cell in line.strip("|").split(" | ")]
@@ -111,9 +123,9 @@ def test_a_workbook_has_every_cell_with_its_type(source: Exported) -> None:
         ]
 
 
-def test_csv_and_json_have_every_cell(source: Exported) -> None:
-    packed = zipfile.ZipFile(io.BytesIO(written(source, "zip")))
-    delivered = json.loads(written(source, "json"))
+def test_csv_and_json_have_every_cell(name: str, source: Exported) -> None:
+    packed = zipfile.ZipFile(io.BytesIO(sample_in(name, "zip")))
+    delivered = json.loads(sample_in(name, "json"))
     made = {(item["kind"], item["id"]): item["payload"] for item in delivered["artifacts"]}
     assert made.keys() == source.report.artifacts.keys()
     for key, artifact in source.report.artifacts.items():
@@ -133,7 +145,7 @@ def test_csv_and_json_have_every_cell(source: Exported) -> None:
 
 @needs("docx", "weasyprint")
 def test_every_form_says_where_its_numbers_come_from() -> None:
-    made = exported()
+    made = sample("realistic")
     notes = {f"Data: disk_usage, call {n}, unaltered" for n, _ in enumerate(made.report.artifacts)}
     sources = dict(zip(made.report.artifacts, sorted(notes), strict=True))
     notes -= {sources[key] for key in sources if key[0] in ("svg", "file")}  # no numbers

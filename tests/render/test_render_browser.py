@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import render_rich
-from render_browser import CHROMIUM, Browser, browser
+from render_browser import CHROMIUM, Chromium, Page
 from render_sample import report
 from test_render_hostile import HOSTILE, calls
 
@@ -16,21 +16,22 @@ from needs import reason
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("render-browser"),
     pytest.mark.req("html-in-a-browser"),
     pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium")),
 ]
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def page(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     folder = tmp_path_factory.mktemp("browser")
     (folder / "report.html").write_text(to_html(report()), "utf-8")
-    with browser(folder / "profile") as opened:
+    with chromium.page() as opened:
         opened.open(folder / "report.html")
         yield opened
 
 
-def colours(page: Browser) -> dict[str, str]:
+def colours(page: Page) -> dict[str, str]:
     """The computed colours of the paper, of the words and of a chart's first series."""
     script = """(() => {
         const style = (selector) => getComputedStyle(document.querySelector(selector));
@@ -45,7 +46,7 @@ def colours(page: Browser) -> dict[str, str]:
     return found
 
 
-def assert_quiet(page: Browser) -> None:
+def assert_quiet(page: Page) -> None:
     """No complaint in the console, no broken policy, and no request but for the file itself."""
     complaints = page.reported(
         "Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Audits.issueAdded"
@@ -56,11 +57,11 @@ def assert_quiet(page: Browser) -> None:
     assert any(url.startswith("file:") for url in asked)
 
 
-def test_it_breaks_no_rule_of_its_own_and_asks_for_nothing(page: Browser) -> None:
+def test_it_breaks_no_rule_of_its_own_and_asks_for_nothing(page: Page) -> None:
     assert_quiet(page)
 
 
-def test_its_words_are_seen(page: Browser) -> None:
+def test_its_words_are_seen(page: Page) -> None:
     seen = page.value("document.body.innerText")
     for words in ("Checkout latency, third quarter", "Figure 1", "of 4 done", "Save as CSV"):
         assert words in seen
@@ -69,7 +70,7 @@ def test_its_words_are_seen(page: Browser) -> None:
     assert page.value(hidden) == "absolute"
 
 
-def test_every_figure_has_its_size(page: Browser) -> None:
+def test_every_figure_has_its_size(page: Page) -> None:
     script = """[...document.querySelectorAll('figure svg, figure img')]
         .filter((e) => e.checkVisibility())
         .map((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"""
@@ -78,7 +79,7 @@ def test_every_figure_has_its_size(page: Browser) -> None:
     assert all(width > 300 and height > 100 for width, height in sizes)
 
 
-def test_light_and_dark_differ_in_every_colour(page: Browser) -> None:
+def test_light_and_dark_differ_in_every_colour(page: Page) -> None:
     page.emulate(prefers_color_scheme="light")
     light = colours(page)
     page.emulate(prefers_color_scheme="dark")
@@ -88,7 +89,7 @@ def test_light_and_dark_differ_in_every_colour(page: Browser) -> None:
     assert all(light[name] != dark[name] for name in light)
 
 
-def test_print_is_light_and_has_the_data_if_a_reader_wants_it(page: Browser) -> None:
+def test_print_is_light_and_has_the_data_if_a_reader_wants_it(page: Page) -> None:
     page.emulate("print", prefers_color_scheme="dark")
     height = "document.querySelector('#chart-cost details').getBoundingClientRect().height"
     without, paper = page.value(height), colours(page)["paper"]
@@ -101,7 +102,7 @@ def test_print_is_light_and_has_the_data_if_a_reader_wants_it(page: Browser) -> 
 
 
 @pytest.mark.req("html-tally")
-def test_the_tally_follows_the_boxes(page: Browser) -> None:
+def test_the_tally_follows_the_boxes(page: Page) -> None:
     """A counter of the style sheet counts them; what it shows is only in the picture."""
     counter = "getComputedStyle(document.querySelector('.checklist .done'), '::before').content"
     assert page.value(counter) == "counter(done)"
@@ -115,10 +116,12 @@ def test_the_tally_follows_the_boxes(page: Browser) -> None:
 
 
 @pytest.mark.req("html-wide-tables")
-def test_a_wide_table_keeps_its_headings_in_view_and_is_whole_in_print(tmp_path: Path) -> None:
+def test_a_wide_table_keeps_its_headings_in_view_and_is_whole_in_print(
+    chromium: Chromium, tmp_path: Path
+) -> None:
     wide = [call for call in render_rich.TABLES if call[1]["table"]["id"] == "wide"]
     (tmp_path / "wide.html").write_text(to_html(report("{{artifact:table:wide}}", wide)), "utf-8")
-    with browser(tmp_path / "profile") as page:
+    with chromium.page() as page:
         page.open(tmp_path / "wide.html")
         script = """(() => { const f = document.querySelector('.scroll');
             f.scrollLeft = 400; f.scrollTop = 300;
@@ -148,7 +151,7 @@ def test_a_wide_table_keeps_its_headings_in_view_and_is_whole_in_print(tmp_path:
         assert page.value(cut) is False
 
 
-def test_a_phone_shows_it_without_scrolling_the_page_sideways(page: Browser) -> None:
+def test_a_phone_shows_it_without_scrolling_the_page_sideways(page: Page) -> None:
     page.call(
         "Emulation.setDeviceMetricsOverride",
         width=360,
@@ -161,18 +164,18 @@ def test_a_phone_shows_it_without_scrolling_the_page_sideways(page: Browser) -> 
     assert width <= 360
 
 
-def test_an_in_page_link_leads_to_its_figure(page: Browser) -> None:
+def test_an_in_page_link_leads_to_its_figure(page: Page) -> None:
     broken = """[...document.querySelectorAll('a[href^="#"]')]
         .filter((a) => !document.getElementById(a.hash.slice(1))).length"""
     assert page.value(broken) == 0
 
 
-def test_hostile_reports_stay_quiet_in_the_browser(tmp_path: Path) -> None:
+def test_hostile_reports_stay_quiet_in_the_browser(chromium: Chromium, tmp_path: Path) -> None:
     narrative = "\n\n".join(HOSTILE) + "\n\n<script>alert(1)</script><img src=https://x.example>"
     (tmp_path / "hostile.html").write_text(
         to_html(report(narrative, calls(" ".join(HOSTILE[:2])[:60]), title=HOSTILE[0])), "utf-8"
     )
-    with browser(tmp_path / "profile") as page:
+    with chromium.page() as page:
         page.open(tmp_path / "hostile.html")
         assert_quiet(page)
         assert page.value("document.scripts.length") == 0

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from render_browser import CHROMIUM, Browser, browser
+from render_browser import CHROMIUM, Chromium, Page
 
 from artificer.artifacts.svg.rebuild import rebuild
 from needs import reason
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.xdist_group("render-browser"),
     pytest.mark.req("svg-same-picture"),
     pytest.mark.skipif(CHROMIUM is None, reason=reason("chromium")),
 ]
@@ -59,15 +60,15 @@ COMPARE = """(async ([before, after, scale]) => {
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def page(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     folder = tmp_path_factory.mktemp("drawings")
     (folder / "empty.html").write_text("<!DOCTYPE html><meta charset=utf-8><p>", "utf-8")
-    with browser(folder / "profile") as opened:
+    with chromium.page() as opened:
         opened.open(folder / "empty.html")
         yield opened
 
 
-def compared(page: Browser, before: str, after: str) -> dict[str, Any]:
+def compared(page: Page, before: str, after: str) -> dict[str, Any]:
     arguments = json.dumps([data(before), data(after), 2])
     found = page.call(
         "Runtime.evaluate",
@@ -85,7 +86,7 @@ def data(markup: str) -> str:
 
 
 @pytest.mark.parametrize("case", BENIGN, ids=lambda case: case["name"])
-def test_the_rebuilt_drawing_has_the_same_pixels(page: Browser, case: dict[str, Any]) -> None:
+def test_the_rebuilt_drawing_has_the_same_pixels(page: Page, case: dict[str, Any]) -> None:
     rebuilt = rebuild(case["markup"], "x-")
     assert isinstance(rebuilt, str)
     found = compared(page, case["markup"], rebuilt)
@@ -94,13 +95,13 @@ def test_the_rebuilt_drawing_has_the_same_pixels(page: Browser, case: dict[str, 
     assert found["differing"] == 0, found
 
 
-def test_this_test_sees_a_difference(page: Browser) -> None:
+def test_this_test_sees_a_difference(page: Page) -> None:
     head = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">'
     drawing = head + '<path d="M0 0h9v{}H0z"/></svg>'
     assert compared(page, drawing.format(9), drawing.format(8))["differing"] > 0
 
 
-def test_nothing_was_asked_for(page: Browser) -> None:
+def test_nothing_was_asked_for(page: Page) -> None:
     markup = "".join(str(rebuild(case["markup"], f"d{n}-")) for n, case in enumerate(BENIGN))
     page.value(f"void (document.body.innerHTML = {json.dumps(markup)})")
     asked = [e["request"]["url"] for e in page.reported("Network.requestWillBeSent")]
