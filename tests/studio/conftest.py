@@ -1,25 +1,38 @@
-"""A studio over a world in memory, and a browser to look at it."""
+"""A studio over a world in memory, and a browser to look at it.
+
+The tests of the studio run in one event loop, so that those of a worker share a browser.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, browsing, http_client, serving
+from pytest_asyncio import is_async_test
+from studio_kit import Browser, Studio, browsing, chromium, fixture, http_client, serving
 
 from artificer.world import World
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of the studio in one loop."""
+    shared = pytest.mark.asyncio(loop_scope="session")
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and is_async_test(item):
+            item.add_marker(shared, append=False)
+
+
+@fixture
 async def served() -> AsyncIterator[Studio]:
     """A studio over an empty world in memory."""
     async with World.in_memory() as world, serving(world) as studio:
         yield studio
 
 
-@pytest.fixture
+@fixture
 async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
     """A program that has opened the studio with its key."""
     async with http_client(served.url) as client:
@@ -27,8 +40,21 @@ async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-@pytest.fixture
-async def page() -> AsyncIterator[Any]:
-    """A page of a browser that fails the test for any message on its console."""
-    async with browsing() as browser:
-        yield await browser.new_page()
+@fixture(scope="session")
+async def started_browser() -> AsyncIterator[Any]:
+    """The browser of all tests of a worker."""
+    async with chromium() as started:
+        yield started
+
+
+@fixture
+async def browser(started_browser: Any) -> AsyncIterator[Browser]:
+    """A browser that fails the test for any message on the consoles of its pages."""
+    async with browsing(started_browser) as browser:
+        yield browser
+
+
+@fixture
+async def page(browser: Browser) -> Any:
+    """A page of the browser."""
+    return await browser.new_page()

@@ -7,10 +7,12 @@ import re
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from uvicorn import Config, Server
 
 from artificer.backends.browser.window import PROGRAMS
@@ -23,6 +25,9 @@ from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import ApiTokens
 from artificer.world import World
 from needs import has, reason
+
+fixture: Any = partial(pytest_asyncio.fixture, loop_scope="session")
+"""A fixture in the loop in which all tests of the studio run (conftest.py)."""
 
 PATIENCE = 120_000
 """Milliseconds until a page is wrong: a busy machine is slow, not wrong."""
@@ -88,18 +93,27 @@ async def serving(
 
 
 @asynccontextmanager
-async def browsing() -> AsyncIterator[Any]:
-    """Open a browser whose pages fail the test for any message on their consoles."""
+async def chromium() -> AsyncIterator[Any]:
+    """Start a browser."""
     playwright = pytest.importorskip("playwright.async_api", reason=reason("playwright"))
     if not has("chromium"):
         pytest.skip(reason("chromium"))
     program = next(path for path in map(shutil.which, PROGRAMS) if path)
-    said: list[str] = []
     async with playwright.async_playwright() as browsers:
         browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield Browser(browser, said)
+        yield browser
         await browser.close()
-    assert [line for line in said if not re.search(REMARKS, line)] == []
+
+
+@asynccontextmanager
+async def browsing(started: Any) -> AsyncIterator[Browser]:
+    """Browse in a started browser. Any message on the console of a page fails the test."""
+    browser = Browser(started)
+    try:
+        yield browser
+    finally:
+        await browser.aclose()
+    assert [line for line in browser.said if not re.search(REMARKS, line)] == []
 
 
 def http_client(base_url: str, **options: Any) -> httpx.AsyncClient:
@@ -108,20 +122,27 @@ def http_client(base_url: str, **options: Any) -> httpx.AsyncClient:
 
 
 class Browser:
-    """A browser, and what the consoles of its pages said."""
+    """Pages of a browser, and what their consoles said."""
 
-    def __init__(self, browser: Any, said: list[str]) -> None:
-        self.browser = browser
-        self.said = said
+    def __init__(self, started: Any) -> None:
+        self.said: list[str] = []
+        self._started = started
+        self._contexts: list[Any] = []
 
     async def new_page(self) -> Any:
         """Open a page with cookies of its own."""
-        context = await self.browser.new_context()
+        context = await self._started.new_context()
+        self._contexts.append(context)
         context.set_default_timeout(PATIENCE)
         page = await context.new_page()
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         return page
+
+    async def aclose(self) -> None:
+        """Close all pages."""
+        for context in self._contexts:
+            await context.close()
 
 
 def expect(locator: Any) -> Any:

@@ -21,7 +21,7 @@ sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("studio", "runtime/
 from PIL import Image  # noqa: E402
 from scene_list import SCENES, Scene  # noqa: E402
 from scenes import FormingModel, scenery  # noqa: E402
-from studio_kit import Studio, browsing, entered  # noqa: E402
+from studio_kit import Studio, browsing, chromium, entered  # noqa: E402
 
 DOCS = TESTS.parent / "docs" / "pictures"
 SHOWN = {"run-done": "light", "run-asks": "dark", "record": "dark"}
@@ -70,7 +70,11 @@ async def of_all(
 async def main(arguments: list[str]) -> None:
     """Serve the scenes, and take their pictures."""
     with tempfile.TemporaryDirectory() as name:
-        async with scenery(Path(name)) as scened, browsing() as browser:
+        async with (
+            scenery(Path(name)) as scened,
+            chromium() as started,
+            browsing(started) as browser,
+        ):
             page = await browser.new_page()
             await entered(page, scened[0])
             if arguments:

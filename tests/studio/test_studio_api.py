@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, http_client, serving
+from studio_kit import Studio, fixture, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -33,7 +33,7 @@ TABLE = {"kind": "table", "id": "t", "columns": ["a"], "rows": [["<b>x</b>"], ["
 Clients = Callable[..., httpx.AsyncClient]
 
 
-@pytest.fixture
+@fixture
 async def api(tmp_path: Path) -> AsyncIterator[tuple[Studio, Clients]]:
     """A studio, and clients whose tokens have the scopes that a test names."""
     tokens = ApiTokens(tmp_path, lambda: 0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, browsing, entered, expect, http_client
+from studio_kit import Browser, Studio, entered, expect, fixture, http_client
 
 from artificer import Agent
 from artificer.providers.scripted import ScriptedProvider, say
@@ -35,7 +35,7 @@ def forms(page: str) -> list[dict[str, str]]:
     return [dict(re.findall(r'name="(\w+)" value="([^"]*)"', part)) for part in parts]
 
 
-@pytest.fixture
+@fixture
 async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Origin": served.url}
     async with http_client(served.url, headers=headers) as client:
@@ -116,14 +116,13 @@ class TestForms:
 
 @pytest.mark.browser
 class TestInABrowser:
-    @pytest.fixture
-    async def tabs(self, served: Studio) -> AsyncIterator[list[Any]]:
+    @fixture
+    async def tabs(self, served: Studio, browser: Browser) -> list[Any]:
         """Two people's browsers."""
-        async with browsing() as browser:
-            pages = [await browser.new_page() for _ in range(2)]
-            for page in pages:
-                await entered(page, served)
-            yield pages
+        pages = [await browser.new_page() for _ in range(2)]
+        for page in pages:
+            await entered(page, served)
+        return pages
 
     async def test_two_people_see_each_others_ticks(self, served: Studio, tabs: list[Any]) -> None:
         run = await delivered(served)

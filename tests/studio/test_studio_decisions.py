@@ -18,7 +18,7 @@ from jobs import BRIEF
 from parts import PAIR, PROJECT
 from site_of_builds import site
 from strict_server import StrictServer, Turn
-from studio_kit import PATIENCE, Studio, entered, expect, http_client, serving
+from studio_kit import Browser, Studio, entered, expect, fixture, http_client, serving
 from test_build_consent import BRIEFLY, GREETER, TEST, UNITTEST, WORK, engineer
 
 from artificer.agent import Agent
@@ -171,7 +171,7 @@ async def test_a_change_is_agreed_to_with_its_difference_in_view(tmp_path: Path)
         assert (given.granted, given.by, given.reason) == (True, "Ada", "It was old.")
 
 
-@pytest.fixture
+@fixture
 async def built(tmp_path: Path) -> AsyncIterator[Studio]:
     """A studio whose project has a build with a plan that waits; the second one is another."""
     first, second = answering(PAIR), answering(replace(PAIR, title="A better pair"))
@@ -191,15 +191,16 @@ async def built(tmp_path: Path) -> AsyncIterator[Studio]:
 
 @pytest.mark.browser
 @pytest.mark.req("studio-decisions", "studio-plans")
-async def test_a_plan_is_sent_back_and_the_next_one_approved(built: Studio, page: Any) -> None:
+async def test_a_plan_is_sent_back_and_the_next_one_approved(
+    built: Studio, page: Any, browser: Browser
+) -> None:
     await entered(page, built)
     await page.get_by_role("link", name="Inbox").click()
     await expect(page.get_by_role("heading", name="A pair")).to_be_visible()
     await page.get_by_role("button", name="Ask for another plan").click()
     await page.get_by_text("Say what the next plan has to do differently.").wait_for()
     await page.goto(f"{built.url}/runs/b")
-    other = await page.context.browser.new_page()
-    other.set_default_timeout(PATIENCE)
+    other = await browser.new_page()
     await entered(other, built)
     await other.goto(f"{built.url}/inbox")
     await page.get_by_label("Reason, or what").fill("Name it better.")

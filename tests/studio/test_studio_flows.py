@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, expect, serving
+from studio_kit import Studio, expect, fixture, serving
 
 from artificer.config import load_config
 from artificer.world import World
@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
+@fixture
 async def studio(tmp_path: Path) -> AsyncIterator[Studio]:
     """A studio of a project whose model answers over HTTP."""
     double = Double(lambda _: [chunk("stop", content="# The sea\n\nIt is wide.")])

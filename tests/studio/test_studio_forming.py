@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from paced_double import PacedDouble
-from studio_kit import PATIENCE, Studio, entered, expect, serving
+from studio_kit import PATIENCE, Studio, entered, expect, fixture, serving
 
 from artificer.config import load_config
 from artificer.world import World
@@ -30,13 +30,13 @@ TABLE = {
 WRITTEN = "The sea is <i>wide</i>."
 
 
-@pytest.fixture
+@fixture
 async def model() -> AsyncIterator[PacedDouble]:
     async with PacedDouble() as double:
         yield double
 
 
-@pytest.fixture
+@fixture
 async def studio(tmp_path: Path, model: PacedDouble) -> AsyncIterator[Studio]:
     text = f'model = "mine/m"\n[providers.mine]\nbase_url = "{model.url}"\n{PRICES}'
     (tmp_path / "artificer.toml").write_text(text, "utf-8")

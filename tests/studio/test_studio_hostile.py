@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from hostile_runs import MARK, collecting, hostile
-from studio_kit import Studio, browsing, entered
+from studio_kit import Studio, entered
 
 from artificer.world import World
 
@@ -72,12 +72,11 @@ def pattern(address: str) -> str:
 
 @pytest.mark.browser
 @pytest.mark.req("studio-hostile")
-async def test_no_view_of_hostile_runs_acts(served: Studio) -> None:
+async def test_no_view_of_hostile_runs_acts(served: Studio, page: Any) -> None:
     world, asked = served.world, list[str]()
-    async with collecting() as collector, browsing() as browser:
+    async with collecting() as collector:
         await hostile(world, collector.url)
         before = await standing(world)
-        page = await browser.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.on("dialog", lambda dialog: asked.append(f"dialog {dialog.message}"))
         await entered(page, served)

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, entered, expect, http_client, serving
+from studio_kit import Studio, entered, expect, fixture, http_client, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -37,7 +37,7 @@ async def ask(world: World, run: str) -> None:
     await world.run(f"Pay {run}", agent, run_id=run)
 
 
-@pytest.fixture
+@fixture
 async def waiting(served: Studio) -> AsyncIterator[Studio]:
     """A studio with a run that waits, and one that waits for another one that does."""
     payer = Agent(

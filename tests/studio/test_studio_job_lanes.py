@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
+from studio_kit import fixture
 
 from artificer import Agent, Cancel, Config, ScriptedProvider, World
 from artificer.config import SharedLimits, WorkerConfig
@@ -63,7 +63,7 @@ def watch() -> Watch:
     return Watch()
 
 
-@pytest_asyncio.fixture
+@fixture
 async def jobs(watch: Watch, tmp_path: Path) -> AsyncIterator[Jobs]:
     storage = SharingStorage(watch)
     config = Config(home=tmp_path, worker=LANES, requests=REQUESTS)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
+from studio_kit import fixture
 
 from artificer.agent import Agent
 from artificer.config import Config
@@ -90,7 +90,7 @@ def storage() -> TroubledStorage:
     return TroubledStorage()
 
 
-@pytest_asyncio.fixture
+@fixture
 async def jobs(storage: TroubledStorage, tmp_path: Path) -> AsyncIterator[Jobs]:
     async with World.open(Config(home=tmp_path), storage) as world:
         jobs = Jobs(world)

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from studio_kit import Studio, entered, expect, serving
+from studio_kit import Studio, entered, expect, fixture, serving
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -47,7 +47,7 @@ async def fill(world: World, waiting: int = 3) -> None:
         await agent.run(f"Pay {number}", world=world, run_id=f"w-{number}")
 
 
-@pytest.fixture
+@fixture
 async def filled(served: Studio) -> AsyncIterator[Studio]:
     await fill(served.world)
     yield served

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from studio_kit import Studio, http_client
+from studio_kit import Studio, fixture, http_client
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
@@ -17,7 +17,7 @@ from artificer.studio.protection import MAX_BODY
 pytestmark = pytest.mark.req("studio-access")
 
 
-@pytest.fixture
+@fixture
 async def client(served: Studio) -> AsyncIterator[httpx.AsyncClient]:
     """A browser that has opened the studio with its key."""
     async with http_client(served.url) as client:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from chat_double import Double, chunk
-from studio_kit import Studio, entered, expect, http_client, serving
+from studio_kit import Studio, entered, expect, fixture, http_client, serving
 from test_studio_decisions import EVIL, form_of, post, waiting
 
 from artificer.agent import Agent
@@ -29,7 +29,7 @@ def look(at: str) -> str:
     return f"saw {at}"
 
 
-@pytest.fixture
+@fixture
 async def studio(tmp_path: Path) -> AsyncIterator[Studio]:
     """A studio of a project whose model answers over HTTP with what it heard last."""
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from studio_kit import fixture
 from worker_kit import AnyReach, ServedJobs
 
 from artificer.ports import SharedLimit
@@ -67,7 +68,7 @@ async def storage_of(served: ServedJobs) -> tuple[RemoteStorage, OneJob]:
 
 
 class TestRemote(StorageSuite):
-    @pytest.fixture
+    @fixture
     async def storage(self, served: ServedJobs) -> AsyncIterator[RemoteStorage]:
         found, held = await storage_of(served)
         for part in (found.journal, found.blobs, found.signals, found.budget, found.versions):
@@ -82,7 +83,7 @@ RATES = {"rate": (2, LONG_S), "short": (1, SHORT_S), "fifty": (50, LONG_S)}
 
 @pytest.mark.req("http-worker-permits")
 class TestRemotePermits(PermitsSuite):
-    @pytest.fixture
+    @fixture
     async def permits(self, served: ServedJobs) -> AsyncIterator[RemotePermits]:
         found, held = await storage_of(served)
         served.jobs.permits.limits = {

@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from scene_list import SCENES, Scene
 from scenes import FormingModel, scenery
-from studio_kit import Studio, browsing, entered, expect
+from studio_kit import Studio, browsing, entered, expect, fixture
 
 from needs import has, reason
 from sampling import one_of
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.xdist_group("studio-views"),
     pytest.mark.skipif(not has("chromium"), reason=reason("chromium")),
 ]
@@ -42,6 +40,12 @@ COLOR_RULES = {
     "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
 }
 """The second theme changes nothing but colours: these rules find what that may break."""
+
+LAYOUT_RULES = {
+    **RULES,
+    "runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]},
+}
+"""Rules that another width may break. For all others, each commit draws a width."""
 
 VIOLATIONS = """(rules) => axe.run(document, rules).then((found) => found.violations.flatMap(
     (one) => one.nodes.map((node) => one.id + ': ' + node.html.slice(0, 200))))"""
@@ -79,7 +83,7 @@ KEYED = [scene for scene in SCENES if scene.name in WITH_CONTROLS]
 """Views that have every kind of control."""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@fixture(scope="module")
 async def scened(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Scened]:
@@ -87,14 +91,14 @@ async def scened(
         yield found
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@fixture(scope="module")
 async def studio(scened: Scened) -> Studio:
     return scened[0]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def page(studio: Studio) -> AsyncIterator[Any]:
-    async with browsing() as browser:
+@fixture(scope="module")
+async def page(studio: Studio, started_browser: Any) -> AsyncIterator[Any]:
+    async with browsing(started_browser) as browser:
         opened, broken = await browser.new_page(), list[str]()
         opened.on("response", lambda got: broken.append(got.url) if is_broken(got) else None)
         await entered(opened, studio)
@@ -108,9 +112,7 @@ def is_broken(answer: Any) -> bool:
     return answer.status >= 400 and not answer.request.is_navigation_request()
 
 
-@pytest_asyncio.fixture(
-    scope="module", loop_scope="module", params=SCENES, ids=lambda scene: scene.name
-)
+@fixture(scope="module", params=SCENES, ids=lambda scene: scene.name)
 async def scene(request: pytest.FixtureRequest, page: Any, scened: Scened) -> Scene:
     """A scene that the page shows. Its tests follow one another, so that it is arranged once."""
     found: Scene = request.param
@@ -138,8 +140,11 @@ async def test_nothing_scrolls_sideways(page: Any, scene: Scene) -> None:
 @pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
 async def test_axe_finds_nothing(page: Any, scene: Scene) -> None:
     await page.evaluate(SCRIPT)
+    light = one_of(WIDTHS, purpose=f"every rule for {scene.name}")
     dark = one_of(WIDTHS, purpose=f"the dark theme of {scene.name}")
-    for theme, rules, widths in (("light", RULES, WIDTHS), ("dark", COLOR_RULES, dark)):
+    others = [width for width in WIDTHS if width not in light]
+    looks = ("light", RULES, light), ("light", LAYOUT_RULES, others), ("dark", COLOR_RULES, dark)
+    for theme, rules, widths in looks:
         await page.emulate_media(color_scheme=theme)
         for width in widths:
             await page.set_viewport_size({"width": width, "height": 900})
