@@ -43,7 +43,7 @@ def _usable(call_id: str) -> bool:
 
 
 def _is_in(taken: Iterable[Set[str]], call_id: str) -> bool:
-    return any(call_id in ids for ids in taken)
+    return True in [call_id in ids for ids in taken]
 
 
 def _ours(turn: int, number: int, taken: Iterable[Set[str]]) -> str:

@@ -23,11 +23,9 @@ def with_message(state: RunState, message: Message, **changes: object) -> RunSta
         tokens += sum([block.tokens for block in attached])
         changes["attached"] = state.attached.plus(attached)
     changes.setdefault("context_tokens", tokens)
-    return state.replace(
-        history=state.history.extended(message),
-        history_digest=digest_of(state.history_digest.encode() + body),
-        **changes,
-    )
+    changes["history"] = state.history.extended(message)
+    changes["history_digest"] = digest_of(state.history_digest.encode() + body)
+    return state.replace(**changes)
 
 
 def with_history(state: RunState, spec: RunSpec) -> RunState:

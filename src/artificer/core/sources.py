@@ -81,7 +81,7 @@ def cited_in(calls: Sequence[ToolUseBlock], sources: Sequence[CallSource]) -> di
 
 def labels_for(calls: Sequence[ToolUseBlock], sources: Sequence[CallSource]) -> tuple[str, ...]:
     """Return the labels of all data, where one of the calls may cite some; else none."""
-    if not any(is_bindable(call.name) for call in calls):
+    if not sources or not any(is_bindable(call.name) for call in calls):
         return ()
     return tuple([source.label for source in sources if source.digest is not None])
 

@@ -15,22 +15,21 @@ Step = tuple[RunState, tuple[Intent, ...]]
 def emit(state: RunState, *intents: Intent, **changes: object) -> Step:
     """Add intents to the pending ones, with whatever else changes in the state."""
     pending = [Pending(n=i.n, type=i.type, call_id=i.call_id) for i in intents]
-    state = state.replace(
-        **changes, pending=(*state.pending, *pending), next_intent=state.next_intent + len(intents)
-    )
-    return state, intents
+    changes["pending"] = (*state.pending, *pending)
+    changes["next_intent"] = state.next_intent + len(intents)
+    return state.replace(**changes), intents
 
 
 def settle(state: RunState, n: int, **changes: object) -> RunState:
     """Take an intent off the pending ones: its receipt has come. Copies are what replays do most,
     so whatever else changes goes with it.
     """
-    rest = tuple([p for p in state.pending if p.n != n])
+    rest = changes["pending"] = tuple([p for p in state.pending if p.n != n])
     if len(rest) == len(state.pending):
         raise InvariantError(f"Intent {n} is not pending.")
     if state.waits:
         changes["waits"] = without_wait(state, n)
-    return state.replace(pending=rest, **changes)
+    return state.replace(**changes)
 
 
 def without_wait(state: RunState, n: int) -> tuple[CallWait, ...]:

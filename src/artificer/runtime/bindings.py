@@ -163,10 +163,10 @@ def unfaithful_lines(lines: Sequence[Line], blobs: BlobStore) -> Iterator[tuple[
 
 def _is_bound(state: RunState, verdict: Verdict) -> bool:
     """Whether a verdict let a call through whose artifact says that it is bound."""
-    tool = state.run_spec.tools().get(verdict.tool)
-    if tool is None or tool.backend != "artifact" or verdict.verdict not in _RUNS:
+    if not offer.is_bindable(verdict.tool) or verdict.verdict not in _RUNS:
         return False
-    if verdict.arguments is None or not offer.is_bindable(verdict.tool):
+    tool = state.run_spec.tools().get(verdict.tool)
+    if tool is None or tool.backend != "artifact" or verdict.arguments is None:
         return False
     return _has_data(verdict.tool, _object(verdict.arguments))
 
