@@ -65,6 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=list(ADAPTERS), help="these runtimes")
     parser.add_argument("--scenario", nargs="+", help="the scenarios whose names begin so")
     parser.add_argument("--most", type=int, default=24, help="most points of one kind of failure")
+    parser.add_argument("--seed", type=int, help="draw these points, and do not spread them evenly")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -82,6 +83,8 @@ def _ask(name: str, library: Path | None, arguments: argparse.Namespace) -> dict
     command = [sys.executable, __file__, "--serve", name, "--most", str(arguments.most)]
     if arguments.scenario:
         command += ["--scenario", *arguments.scenario]
+    if arguments.seed is not None:
+        command += ["--seed", str(arguments.seed)]
     environment = {**os.environ, **({"LD_PRELOAD": str(library)} if library else {})}
     found: dict[str, Any] = {"rows": []}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -97,7 +100,7 @@ def _ask(name: str, library: Path | None, arguments: argparse.Namespace) -> dict
 
 def _serve(arguments: argparse.Namespace) -> int:
     adapter: Any = importlib.import_module(f"adapters.{arguments.serve}")
-    stage = Stage(adapter)
+    stage = Stage(adapter, arguments.seed)
     print(json.dumps({"name": adapter.NAME, "version": adapter.version()}), flush=True)
     for scenario in SCENARIOS:
         if not any(scenario.name.startswith(s) for s in arguments.scenario or [""]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -34,16 +35,20 @@ def _all(stage: Stage, trials: Iterator[tuple[str, list[Plan]]]) -> Counts:
     return counts
 
 
-def _points(changes: int, most: int) -> list[int]:
-    """At most so many of the changes, evenly spread."""
+def _points(stage: Stage, script: str, most: int) -> list[int]:
+    """At most so many of a script's changes, evenly spread or drawn with the seed of the stage."""
+    changes = stage.changes(script)
     if changes <= most:
         return list(range(1, changes + 1))
+    if stage.seed is not None:
+        drawn = random.Random(f"{stage.seed} {script}")
+        return sorted(drawn.sample(range(1, changes + 1), most))
     return sorted({1 + round(n * (changes - 1) / max(1, most - 1)) for n in range(most)})
 
 
 def _at_writes(mode: str) -> Callable[[Stage, int], Counts]:
     def play(stage: Stage, most: int) -> Counts:
-        points = _points(stage.changes(SERIES), most)
+        points = _points(stage, SERIES, most)
         return _all(stage, ((SERIES, [Plan(disk=(mode, n))]) for n in points))
 
     return play
@@ -129,7 +134,7 @@ def _owned() -> Iterator[Scenario]:
 def _child(stage: Stage, most: int) -> Counts:
     plans = [Plan(at=("model", str(turn), "before")) for turn in range(3)]
     if stage.disk:
-        plans += [Plan(disk=("kill", n)) for n in _points(stage.changes(CHILD), most)]
+        plans += [Plan(disk=("kill", n)) for n in _points(stage, CHILD, most)]
     return _all(stage, ((CHILD, [plan]) for plan in plans))
 
 

@@ -56,8 +56,8 @@ class Adapter(Protocol):
 class Stage:
     """Plays trials of one adapter."""
 
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
+    def __init__(self, adapter: Adapter, seed: int | None = None) -> None:
+        self._adapter, self.seed = adapter, seed
         self.disk = bool(Disk())
         """Whether the failing disk is there."""
         if adapter.WARM:

@@ -79,7 +79,7 @@ def leave_behind(path: str) -> str:
     return "left"
 
 
-@tool(isolation="process", timeout=3)
+@tool(isolation="process", timeout=1)
 def hang(how: str, path: str) -> None:
     """Hang."""
     if how == "stubborn":

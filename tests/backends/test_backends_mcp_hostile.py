@@ -67,6 +67,12 @@ ANSWERS = {
     "nothing": "",
 }
 
+IGNORED = {
+    *("no result", "not an object", "surrogate", "long integer", "deep", "nothing", "a batch"),
+    *("error without a message", "another id", "another version"),
+}
+"""Answers to no request: the call waits until its time is up."""
+
 
 def held(receipt: Receipt) -> None:
     """Check the rules that every outcome keeps to, whatever a server sends."""
@@ -83,8 +89,11 @@ async def test_every_answer_is_an_outcome(what: str) -> None:
     async with linked() as link:
         tools = await discover(link, CONTRACT, ("raw", "echo"))
         executor = McpExecutor(link, tools, blobs=MemoryStore())
-        held(await call(executor, "raw", timeout_ms=1_500, x=ANSWERS[what]))
+        timeout_ms = 250 if what in IGNORED else 1_500
+        receipt = await call(executor, "raw", timeout_ms=timeout_ms, x=ANSWERS[what])
         again = await call(executor, "echo", x="still there")
+    held(receipt)
+    assert receipt.status == "timeout" or what not in IGNORED
     assert json.loads(again.content)["output"] == "still there"
 
 

@@ -47,6 +47,11 @@ async def stays(path: Path, seconds: float = 0.3) -> bool:
     return before > 0 and size(path) == before
 
 
+LONGER_S = (0.5, 1, 2, 4, 8, 16)
+"""Times to try one after the other, until what is to end had begun: on a busy machine it is slow.
+"""
+
+
 async def appears(path: Path) -> None:
     """Wait until a file has something in it."""
     for _ in range(2_000):

@@ -149,6 +149,22 @@ async def test_a_retry_after_beyond_the_cap_ends_the_attempts(header: str) -> No
     assert (failed.code, failed.attempts) == ("rate_limited", 1)
 
 
+@pytest.mark.req("provider-retries")
+@pytest.mark.parametrize(
+    ("exact", "rounded", "attempts"),
+    [
+        ("9.5", "3600", 2),
+        ("3600000", "0", 1),
+        *((wrong, "3600", 1) for wrong in ("soon", "-1", "inf", "nan", "")),
+    ],
+)
+async def test_milliseconds_are_more_exact(exact: str, rounded: str, attempts: int) -> None:
+    """A server that has rounded them up to seconds is not waited for so long."""
+    refused = _StatusError(429, retry_after=rounded)
+    refused.headers["retry-after-ms"] = exact
+    assert (await run(refused, [DONE])).attempts == attempts
+
+
 @pytest.mark.req("provider-classified-failures")
 @pytest.mark.parametrize(
     ("status", "message", "code"),

@@ -78,8 +78,8 @@ async def test_a_loop_without_configuration(server: LLMockServer, provide: Provi
     "fault",
     [
         Fail(429, retry_after=0.3),
-        Fail(529),
-        Fail(500, times=2),
+        Fail(529, retry_after=0.1),
+        Fail(500, times=2, retry_after=0.1),
         Fail(408),
         StreamFault("truncate", after_chunks=2),
         StreamFault("disconnect", after_chunks=2),
@@ -121,8 +121,8 @@ async def test_a_stalled_stream_is_given_up_and_asked_again(
         ),
         (Fail(429, times=None, retry_after=0.1), "rate_limited", 2),
         (Fail(429, times=None, retry_after=500), "rate_limited", 1),
-        (Fail(529, times=None), "overloaded", 2),
-        (Fail(502, times=None), "unavailable", 2),
+        (Fail(529, times=None, retry_after=0.1), "overloaded", 2),
+        (Fail(502, times=None, retry_after=0.1), "unavailable", 2),
     ],
     ids=lambda value: f"{value.status}" if isinstance(value, Fail) else str(value),
 )

@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -269,17 +269,31 @@ def _status_and_message(error: Exception) -> tuple[int | None, str]:
 
 
 def _retry_after(headers: object) -> float | None:
-    """Return the delay in a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3)."""
+    """Return the delay that a server asks for, in seconds.
+
+    That is Retry-After, seconds or an HTTP date (RFC 9110, 10.2.3). Some send milliseconds too,
+    where that has been rounded up.
+    """
     get = getattr(headers, "get", None)
-    value = get("retry-after") if get else None
-    if not isinstance(value, str):
+    if get is None:
         return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            when = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        seconds = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
-    return seconds if 0 <= seconds < float("inf") else None
+    exact = _number(get("retry-after-ms"))
+    if exact is not None:
+        return exact / 1000
+    value = get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or not isinstance(value, str):
+        return seconds
+    with suppress(ValueError):
+        when = parsedate_to_datetime(value)
+        left = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
+        return left if left >= 0 else None
+    return None
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number of a header that is not negative."""
+    with suppress(ValueError):
+        found = float(value) if isinstance(value, str) else -1.0
+        return found if 0 <= found < float("inf") else None
+    return None
