@@ -100,6 +100,17 @@ async def test_every_answer_has_a_policy_without_inline_script(
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.req("studio-kept-assets")
+async def test_only_styles_and_scripts_are_kept(client: httpx.AsyncClient) -> None:
+    for path in ("/static/studio.js", "/static/studio.css", "/static/tokens.css"):
+        assert (await client.get(path)).headers["cache-control"] == "max-age=60"
+    tag = (await client.get("/static/studio.js")).headers["etag"]
+    same = await client.get("/static/studio.js", headers={"If-None-Match": tag})
+    assert (same.status_code, same.headers["cache-control"]) == (304, "max-age=60")
+    for path in ("/", "/runs", "/runs/nowhere", "/static/nothing.js", "/api/v1/runs"):
+        assert (await client.get(path)).headers["cache-control"] == "no-store"
+
+
 async def test_a_hostile_prompt_is_shown_as_text(client: httpx.AsyncClient, served: Studio) -> None:
     prompt = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
     model = ScriptedProvider([say("<b>bold</b> [x](javascript:alert(3))")])

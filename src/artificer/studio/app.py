@@ -39,6 +39,9 @@ log = logging.getLogger("artificer.studio")
 
 STATIC = str(resources.files("artificer.studio") / "static")
 
+KEPT = {"Cache-Control": "max-age=60"}
+"""How long a browser may keep a style or a script, even if a new release has changed it."""
+
 
 def studio(
     world: World, access: Access, hosts: Collection[str], agents: Agents = NO_AGENTS
@@ -70,7 +73,7 @@ def studio(
             *ROUTES,
             *OPERATIONS,
             Route("/static/tokens.css", _tokens),
-            Mount("/static", StaticFiles(directory=STATIC)),
+            Mount("/static", Assets(directory=STATIC)),
         ],
         middleware=[
             Middleware(
@@ -108,9 +111,19 @@ async def _bug(request: Request, _: Exception) -> Response:
     return answer
 
 
+class Assets(StaticFiles):
+    """Styles and scripts. They are the same for everybody, so a browser may keep them."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """Answer with a file, or that it has not changed."""
+        answer = super().file_response(*args, **kwargs)
+        answer.headers.update(KEPT)
+        return answer
+
+
 async def _tokens(_: Request) -> Response:
     """Return what reports and the studio share: type, space and colour."""
-    return Response(tokens(), media_type="text/css")
+    return Response(tokens(), media_type="text/css", headers=KEPT)
 
 
 async def _gone(request: Request, _: Exception) -> Response:
