@@ -54,6 +54,7 @@ FIRST = (
     "tests/docs/",
     "tests/bench/",
     "tests/render/test_export",
+    "tests/test_demo.py",
     "tests/test_mcp_conformance.py",
     "tests/test_plugin.py",
     "tests/test_wheels.py",

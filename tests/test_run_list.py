@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from artificer import Agent, Config, ScriptedProvider, World, tool
 from artificer.archive import Archive
 from artificer.core.policy import Policy, Rule
@@ -265,12 +264,7 @@ async def main(folder, name):
 asyncio.run(main(sys.argv[1], sys.argv[3]))
 """
     here = str(Path(__file__).parent)
-    others = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", program, str(tmp_path), here, name)
-        )
-        for name in "ab"
-    ]
+    others = [await preloaded.start("-c", program, str(tmp_path), here, name) for name in "ab"]
     assert [await other.wait() for other in others] == [0, 0]
     async with World.open(config(tmp_path)) as world:
         every = await listed(world, text="lamp", limit=100)

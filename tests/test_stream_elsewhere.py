@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from artificer import events
 from artificer.config import Config
 from artificer.files import private_folder
@@ -57,8 +57,8 @@ asyncio.run(main())
 @asynccontextmanager
 async def executed(home: Path, pause: float) -> AsyncIterator[asyncio.subprocess.Process]:
     """A process that executes the run ``slow``."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", CHILD, str(home), str(pause), stdout=asyncio.subprocess.PIPE
+    process = await preloaded.start(
+        "-c", CHILD, str(home), str(pause), stdout=asyncio.subprocess.PIPE
     )
     try:
         yield process

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from cli_kit import Shell, Terminal, finish, text_of, until
-from strict_server import Calls, Hangs, Says, StrictServer
+from strict_server import Calls, Fails, Hangs, Says, StrictServer
 from test_cli_terminal import start_at, terminal  # noqa: F401  # a fixture
 
 from artificer.cli.terminal.exits import Exit
@@ -82,13 +82,14 @@ async def test_commands_save_and_switch_the_model(shell: Shell) -> None:
 
 @pytest.mark.req("cli-chat-failure")
 async def test_a_failed_reply_ends_no_conversation(shell: Shell) -> None:
-    shell.configure("http://127.0.0.1:9")
-    result = await shell.run("chat", stdin=b"Hello\n/model openai/gpt-5\nHello?\n/help\n")
+    async with StrictServer(Fails(401), Fails(401)) as server:  # which is not asked again
+        shell.configure(server.url)
+        result = await shell.run("chat", stdin=b"Hello\n/model openai/gpt-5\nHello?\n/help\n")
+        stalled = await shell.run("chat", stdin=b"Hello\n/help\n")
     assert (result.code, result.out) == (Exit.OPERATOR, "")
     assert "hint: /retry asks again, /model asks another model." in result.err
     assert "OPENAI_API_KEY" in result.err
     assert "/save FILE" in result.err
-    stalled = await shell.run("chat", stdin=b"Hello\n/help\n")
     assert stalled.code == Exit.STALLED
 
 

@@ -140,8 +140,8 @@ def test_a_blob_of_another_user_is_named() -> None:
             "try: DiskStore(sys.argv[1], read_only=True).get(sys.argv[2])\n"
             "except OperatorError as error: print(error.message)"
         )
-        words = [sys.executable, "-c", script, str(folder / "blobs"), digest]
-        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        words = ["-c", script, str(folder / "blobs"), digest]
+        said = preloaded.run(words, capture_output=True, text=True, check=True).stdout
         assert digest.removeprefix("sha256:")[2:] in said and "cannot be read by this user" in said
     finally:
         shutil.rmtree(folder)
