@@ -446,7 +446,8 @@ async def test_a_path_in_a_line_stays_in_the_folder_and_is_a_file(tmp_path: Path
     (inside / "link").symlink_to("../outside")
     manifest = parse_manifest(
         '[tool]\nname = "s"\nversion = "1"\ndescription = "d"\n[session]\n'
-        'startup_command = "cat"\nready_pattern = ""\n[session.commands.open]\n'
+        'startup_command = "cat"\nready_pattern = ""\n'
+        "[session.interaction]\noutput_wait_ms = 500\n[session.commands.open]\n"
         'description = "d"\ntemplate = "open {file}"\n'
         '[session.commands.open.args.file]\ntype = "path"\npattern = ".*"\nrequired = true\n',
         "s.clad.toml",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,7 +59,8 @@ class TestWires(ProviderSuite):
 
     @pytest.fixture
     def unreachable(self, protocol: Protocol) -> Provider:
-        return PROVIDERS[protocol](base_url="http://127.0.0.1:1", api_key=KEY, limits=QUICK)
+        limits = replace(QUICK, first_delay=0.01, max_delay=0.01)
+        return PROVIDERS[protocol](base_url="http://127.0.0.1:1", api_key=KEY, limits=limits)
 
 
 class TestScripted(ProviderSuite):
