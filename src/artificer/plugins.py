@@ -6,7 +6,7 @@ Entry points are read only for a name that is not built in: that takes longer th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -49,6 +49,11 @@ def package_behind(error: BaseException) -> str | None:
     return found
 
 
+def lacking(found: object, members: Iterable[str]) -> tuple[str, ...]:
+    """Return which of these members an object does not have, or only as None."""
+    return tuple(name for name in members if getattr(found, name, None) is None)
+
+
 class PlugIn(NamedTuple):
     """Something that an installed package offers in an entry-point group.
 
@@ -76,6 +81,7 @@ class Registry(Generic[T]):
         self._called = called or kind.__name__
         self._built_in = built_in
         self._loaded: dict[str, T] = {}
+        self._places: dict[str, str] = {}
         self._installed: dict[str, list[EntryPoint]] | None = None
 
     def get(self, name: str) -> T | None:
@@ -101,6 +107,25 @@ class Registry(Generic[T]):
     def names(self) -> tuple[str, ...]:
         """All names, the built-in ones first."""
         return (*self._built_in, *self._others())
+
+    def fault_of(self, name: str, what: str) -> ConfigError:
+        """Return the error for a thing of that name that breaks its protocol: ``what`` it does."""
+        where = self._places.get(name, f"The {self._called} {name!r}")
+        return ConfigError(
+            f"{where} {what}",
+            hint="This is a bug in it: report it to its authors; update or uninstall it.",
+        )
+
+    def made_by(self, name: str, made: object, called: str, members: Iterable[str]) -> None:
+        """Check something that the thing of that name has made, before it is used.
+
+        Raises:
+            ConfigError: it is no ``called``: it lacks one of the ``members``.
+        """
+        missing = lacking(made, members)
+        if missing:
+            what = f"opened an object of type {type(made).__name__}, not a {called}"
+            raise self.fault_of(name, f"{what}: it has no {', '.join(missing)}.")
 
     def plug_ins(self) -> Iterator[PlugIn]:
         """Yield what installed packages offer, whether it can be used or not. Imports all of it."""
@@ -155,6 +180,7 @@ class Registry(Generic[T]):
                 "release of Artificer.",
             )
         _packages[entry.module.partition(".")[0]] = package
+        self._places[entry.name] = where
         return found
 
 

@@ -408,6 +408,33 @@ async def test_a_project_is_kept_in_order(shell: Shell, world: World) -> None:
     assert (await shell.run("fsck", "--json")).json()["sound"] is True
 
 
+@pytest.mark.req("prune-finished")
+async def test_what_can_go_on_is_not_offered_for_pruning(shell: Shell, world: World) -> None:
+    done, halted = await finished(world), await stalled(world)
+    clerk = Agent(ScriptedProvider([say("Filed.")]), kind="chat").as_tool("clerk", "File it.")
+    script = [reply(call("clerk", prompt="File.")), reply(call("create_list", list=LIST))]
+    asks = Policy(rules=(Rule(tool="create_list", decision="ask"),))
+    agent = Agent(ScriptedProvider(script), kind="deliver", tools=[clerk], policy=asks)
+    waiting = await world.run("File it, and list it.", agent)
+    (child,) = [s for s in await world.archive.summaries() if s.run.startswith(f"{waiting.id}.")]
+    assert (waiting.status, child.status) == ("waiting", "completed")
+
+    listed = await shell.run("prune", "--older-than", "0")
+    assert [line.split()[0] for line in listed.out.splitlines()] == [done]
+    for run in (waiting.id, halted):
+        refused = await shell.run("prune", done, run)
+        assert (refused.code, refused.out) == (3, "")
+        assert f"artificer cancel {run}" in refused.err
+        refused = await shell.run("prune", done, run, "--forever")
+        assert (refused.code, refused.out) == (3, ""), "nothing goes if one of them cannot"
+    pruned = await shell.run("prune", "--older-than", "0", "--forever")
+    assert (pruned.code, "pruned 1 run" in pruned.err) == (0, True)
+    assert (await world.get(waiting.id)).status == "waiting"
+
+    await shell.run("cancel", waiting.id)
+    assert "would prune 2 runs" in (await shell.run("prune", waiting.id)).err
+
+
 @pytest.mark.req("cli-pipe")
 async def test_a_reader_that_goes_away_is_no_error(shell: Shell, world: World) -> None:
     run = await finished(world)

@@ -67,7 +67,8 @@ async def open_dispatcher(config: Config, world: World, *, executes: bool = True
         OperatorError: its server does not answer.
     """
     worker = config.worker
-    kind = KINDS.get(worker.dispatcher.partition(":")[0])
+    scheme = worker.dispatcher.partition(":")[0]
+    kind = KINDS.get(scheme)
     if kind is None:
         raise ConfigError(
             f"Unknown dispatcher: {worker.dispatcher!r}. Known: {', '.join(KINDS.names)}.",
@@ -77,7 +78,9 @@ async def open_dispatcher(config: Config, world: World, *, executes: bool = True
     name = storage.world_name or world_name(config.storage, config.project_folder.name)
     lanes = Lanes(lane_limits(worker), storage.permits if executes else None)
     assigned = assigned_runs(world) if executes else None
-    return await kind.open(DispatcherPlace(worker.dispatcher, name, lanes, assigned))
+    found = await kind.open(DispatcherPlace(worker.dispatcher, name, lanes, assigned))
+    KINDS.made_by(scheme, found, "Dispatcher", ("submit", "wake", "cancel", "serve", "aclose"))
+    return found
 
 
 async def announce(world: World, wanted: DispatchedRun) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from artificer.contracts.arguments.check import Fault
 from artificer.manifests.faults import meant
 from artificer.manifests.registry import Sections
+from artificer.manifests.section_reads import checked_faults
 from artificer.manifests.toml_lines import Path
 
 ROUNDS = 8
@@ -43,7 +44,7 @@ def fill_in(data: dict[str, Any], sections: Sections, stem: str) -> Iterator[Fau
         return
     for name, section in sections.items():
         if isinstance(data[name], dict):
-            yield from section.fill_in(data[name])
+            yield from checked_faults(name, section.fill_in(data[name]))
     for key, value in (("name", stem), ("version", "0"), ("description", tool.get("name", stem))):
         if tool.get(key) in (None, ""):
             tool[key] = value

@@ -16,6 +16,7 @@ from artificer.manifests.model import SUFFIX, Manifest
 from artificer.manifests.probe import read_probe
 from artificer.manifests.read import FileKeys, read_keys
 from artificer.manifests.registry import Sections, section_of, sections_in
+from artificer.manifests.section_reads import read_section
 from artificer.manifests.toml_lines import key_lines, line_of
 from artificer.manifests.toml_text import read_toml
 
@@ -70,7 +71,7 @@ def _assembled(
     keys = _checked_arguments(found.shared, faults, compat=compat)
     faults += [*_backend_faults(keys, sections), *_resource_faults(keys)]
     parts = {
-        name: section.read(keys, found.sections[name], faults, compat=compat)
+        name: read_section(section, keys, found.sections[name], faults, compat=compat)
         for name, section in sections.items()
     }
     faults += _output_faults(keys.output)

@@ -10,6 +10,7 @@ from artificer.contracts.arguments.check import Fault
 from artificer.manifests.keys import ManifestKeys
 from artificer.manifests.model import Probe
 from artificer.manifests.registry import Sections
+from artificer.manifests.section_reads import checked_faults
 
 SECTION = ("tool", "probe")
 
@@ -43,5 +44,7 @@ def read_probe(
     faults += [Fault(SECTION, message) for message in found]
     if found or reader is None:
         return None
-    form = sections[reader].read_probe(keys, own[reader], probe, faults)
+    added: list[Fault] = []
+    form = sections[reader].read_probe(keys, own[reader], probe, added)
+    faults += checked_faults(reader, added)
     return Probe(probe, form, happened, absent)

@@ -38,6 +38,10 @@ def section_of(name: str) -> ManifestSection[Any, Any] | None:
     found = BACKENDS.get(name)
     if found is None:
         return None
+    section: object = found.section
+    if not isinstance(section, ManifestSection):
+        kind = type(section).__name__
+        raise BACKENDS.fault_of(name, f"has a section of type {kind}, not a ManifestSection.")
     if found.section.name != name:
         raise ConfigError(
             f"The plug-in {name!r} (artificer.backends) has the section [{found.section.name}].",

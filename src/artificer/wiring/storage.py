@@ -12,6 +12,7 @@ from artificer.errors import AuthorError
 from artificer.ownership.calls import ProjectLocks
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import ProcessOwner, owner_of
+from artificer.plugins import lacking
 from artificer.ports import (
     AgingBlobs,
     Arrivals,
@@ -38,7 +39,7 @@ from artificer.ports import (
     Versions,
 )
 from artificer.runtime.notifier import SignalNotifier
-from artificer.wiring.storage_kinds import opened
+from artificer.wiring.storage_kinds import PARTS, opened
 
 if TYPE_CHECKING:
     from artificer.runtime.permits import PermitKeeper
@@ -178,10 +179,11 @@ async def open_storage(
     folder = config.project_folder
     if storage is None:
         storage = await opened(config, read_only=False, clock=clock)
-    elif not (hasattr(storage, "journal") and hasattr(storage, "snapshots")):
+    elif missing := lacking(storage, PARTS):
         raise AuthorError(
             # A text may be a URL with a password, which errors do not show.
-            f"An object of the type {type(storage).__name__} is not a storage.",
+            f"An object of the type {type(storage).__name__} is not a storage. It has no "
+            f"{', '.join(missing)}.",
             hint="Pass an object with the members of artificer.types.Storage. A name or a URL is "
             "a setting: storage = in artificer.toml, or load_config().replace(storage=…).",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from artificer.config import Config
 from artificer.errors import ConfigError, NotFoundError
 from artificer.plugins import Registry
@@ -21,6 +23,9 @@ KINDS: Registry[StorageKind] = Registry(
 )
 """The kinds of storage, by the scheme of the setting ``storage``."""
 
+PARTS = ("journal", "blobs", "signals", "budget", "versions", "snapshots", "aclose")
+"""The members of every storage."""
+
 
 async def opened(
     config: Config, *, read_only: bool, indexing: bool = False, clock: Clock | None = None
@@ -38,27 +43,40 @@ async def opened(
     place = StoragePlace(
         config.project_folder, config.storage, config.durability, read_only, indexing, clock
     )
-    storage = await _kind(config).open(place)
+    storage = await _opened_at(place)
     if storage is None and "://" in config.storage:  # a wrong letter in it is not an empty world
         raise NotFoundError(
             "There is no world at the URL of the setting storage, or this user may not see it.",
             hint="Correct the URL, its schema or its user. To make a world there: "
             "artificer init --world URL",
         )
-    return storage or await _empty(place)
+    return storage if storage is not None else await _empty(place)
 
 
 async def is_there(config: Config) -> bool:
     """Whether the project has a storage already. Raises what :func:`opened` raises."""
     place = StoragePlace(config.project_folder, config.storage, config.durability, read_only=True)
-    storage = await _kind(config).open(place)
+    storage = await _opened_at(place)
     if storage is not None:
         await storage.aclose()
     return storage is not None
 
 
-def _kind(config: Config) -> StorageKind:
-    scheme = config.storage.partition(":")[0]
+async def _opened_at(place: StoragePlace) -> Storage | None:
+    """Open what a kind of storage has at a place. A plug-in may return anything: it is checked."""
+    scheme = place.url.partition(":")[0]
+    opening: object = _kind(scheme).open(place)
+    if not isinstance(opening, Awaitable):
+        raise KINDS.fault_of(scheme, "has a method open that is not async.")
+    storage: Storage | None = await opening
+    if storage is not None:
+        KINDS.made_by(scheme, storage, "Storage", PARTS)
+    elif not place.read_only:
+        raise KINDS.fault_of(scheme, "opened nothing, although the world is not only read.")
+    return storage
+
+
+def _kind(scheme: str) -> StorageKind:
     kind = KINDS.get(scheme)
     if kind is None:
         raise ConfigError(

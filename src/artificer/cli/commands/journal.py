@@ -147,8 +147,8 @@ class PruneOptions:
 
     A tombstone with the number of records and their hashes remains, so `artificer verify` still
     works. The next `artificer gc` removes blobs that nothing else refers to. Pruning a build also
-    prunes the runs it started, and its repository. A completed build that was never promoted is
-    refused, or skipped with --older-than, unless you pass --discard.
+    prunes the runs it started, and its repository. A run that can go on is refused, or skipped
+    with --older-than; so is a completed build that was never promoted, unless you pass --discard.
 
     \b
     Example:

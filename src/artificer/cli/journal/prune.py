@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import get_args
 
 import click
 
 from artificer.archive import is_of_build
+from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
 from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
@@ -20,7 +23,11 @@ from artificer.runtime.summary import RunSummary
 from artificer.utc import utc_text
 from artificer.world import World
 
-_KEPT = ("open", "stalled", "paused", "pruned", "unreadable")
+_OVER = get_args(DeliverableStatus)
+"""The statuses of runs that cannot go on."""
+
+_WITHOUT_CONTENTS = ("pruned", "unreadable")
+"""The statuses of runs of which nothing is known: one may be pruned by its name alone."""
 
 
 @interruptible
@@ -44,14 +51,33 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
 
 
 async def _choose(world: World, options: PruneOptions) -> list[RunSummary]:
-    """The runs to prune, with those that chosen builds started."""
+    """The runs to prune, with those that chosen builds started.
+
+    Raises OperatorError for one that was named and can go on, before anything is pruned.
+    """
     named = [await world.archive.find(run) for run in options.runs]
     every = await world.archive.summaries()
-    chosen = [s for s in every if _is_chosen(s, named, options.older_than)]
+    statuses = {s.run: s.status for s in every}
+    for run in named:
+        if _goes_on(statuses.get(run, "")):
+            raise OperatorError(
+                f"Run {run} is not finished ({statuses[run]}): it cannot be pruned.",
+                hint=f"End it first: artificer cancel {run}",
+            )
+    chosen = [s for s in every if s.run in named or _is_old(s, statuses, options.older_than)]
     if not options.discard:
         chosen = await _promoted(world, chosen, named)
+    return chosen + _started_by(chosen, every)
+
+
+def _started_by(chosen: list[RunSummary], every: list[RunSummary]) -> list[RunSummary]:
+    """The finished runs that chosen ones started."""
     builds = [s.run for s in chosen]
-    return chosen + [s for s in every if s.status != "pruned" and _belongs_to(s.run, builds)]
+    found = [s for s in every if s.status != "pruned" and _belongs_to(s.run, builds)]
+    for summary in found:
+        if _goes_on(summary.status):
+            note(f"skipped: {summary.run} is not finished ({summary.status})")
+    return [s for s in found if not _goes_on(s.status)]
 
 
 async def _promoted(world: World, chosen: list[RunSummary], named: list[str]) -> list[RunSummary]:
@@ -76,10 +102,17 @@ def _belongs_to(run: str, builds: list[str]) -> bool:
     return run not in builds and is_of_build(run, builds)
 
 
-def _is_chosen(summary: RunSummary, named: list[str], older_than: float | None) -> bool:
-    """A named run is chosen whatever its status, so that a refusal is reported."""
-    if summary.run in named:
-        return True
-    if older_than is None or summary.status in _KEPT:
+def _goes_on(status: str) -> bool:
+    return bool(status) and status not in (*_OVER, *_WITHOUT_CONTENTS)
+
+
+def _is_old(summary: RunSummary, statuses: Mapping[str, str], older_than: float | None) -> bool:
+    """Whether a run is over for so many days, and no run that may still read its result goes on."""
+    if older_than is None or summary.status not in _OVER:
         return False
+    caller = summary.run.rpartition(".")[0]
+    while caller:
+        if _goes_on(statuses.get(caller, "")):
+            return False
+        caller = caller.rpartition(".")[0]
     return summary.at < (time.time() - older_than * 86_400) * 1000

@@ -1,0 +1,60 @@
+"""Asks each broken plug-in of ``test_plugin_faults`` for what it offers, and prints the errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from artificer import load_config
+from artificer.archive import Archive
+from artificer.dispatch.kinds import open_dispatcher
+from artificer.errors import ArtificerError
+from artificer.manifests.parse import parse_manifest
+from artificer.secrets.kinds import secrets_of
+from artificer.world import World
+
+MANIFEST = """
+[tool]
+name = "tea"
+version = "1"
+description = "Make tea."
+[{}]
+"""
+
+
+async def _open(folder: Path, setting: str, name: str) -> None:
+    config = load_config(home=folder, project="p").replace(storage="memory:")
+    match setting:
+        case "storage":
+            async with World.open(config.replace(storage=f"{name}:here")):
+                pass
+        case "reading":
+            async with Archive.open(config.replace(storage=f"{name}:here")):
+                pass
+        case "secrets":
+            secrets_of((f"{name}:here",))
+        case "dispatcher":
+            worker = config.worker.replace(dispatcher=f"{name}:here")
+            async with World.open(config.replace(worker=worker)) as world:
+                await (await open_dispatcher(world.config, world)).aclose()
+        case _:
+            parse_manifest(MANIFEST.format(name), "tea.clad.toml", compat=setting == "compat")
+
+
+def main(folder: Path, cases: list[list[str]]) -> dict[str, str]:
+    """Return the type and the text of the error of each case, or an empty text."""
+    found = {}
+    for setting, name in cases:
+        try:
+            asyncio.run(_open(folder, setting, name))
+            found[f"{setting} {name}"] = ""
+        except Exception as error:  # noqa: BLE001 - what it is, is what is asked
+            text = error.message if isinstance(error, ArtificerError) else str(error)
+            found[f"{setting} {name}"] = f"{type(error).__name__}: {text}"
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(Path(sys.argv[1]), json.loads(sys.argv[2]))))

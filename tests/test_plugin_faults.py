@@ -1,0 +1,126 @@
+"""Plug-ins that break a protocol: the error comes where they enter, and names their package."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import preloaded
+
+pytestmark = [pytest.mark.req("plugin-broken"), pytest.mark.xdist_group("plugin-faults")]
+
+CODE = """
+from pydantic import BaseModel
+from artificer.extend import SQLITE, Backend, Fault, ManifestSection, on_call
+
+class Keys(BaseModel):
+    pass
+
+def backend(called, part=None, faults=(), filled=()):
+    class Section(ManifestSection):
+        name, keys = called, Keys
+        def read(self, manifest, keys, found, *, compat):
+            found += faults
+            return part
+        def fill_in(self, table):
+            return filled
+    return Backend(section=Section(), executors=on_call("nowhere:executors"))
+
+NOTHING = backend("nothing")
+LENIENT = backend("lenient", faults=[Fault(("lenient",), "is odd", lenient=True)])
+WORDS = backend("words", faults=["is wrong"])
+PATH = backend("path", faults=[Fault("path", "is wrong")])
+NUMBER = backend("number", faults=[Fault(("number",), 4)])
+FILLED = backend("filled", part=1, filled=["is wrong"])
+FAIR = backend("fair", faults=[Fault(("fair",), "is wrong")])
+class NoSection:
+    name = "bare"
+BARE = Backend(section=NoSection(), executors=on_call("nowhere:executors"))
+
+class Kind:
+    def __init__(self, opens):
+        self.opens = opens
+    async def open(self, place):
+        return self.opens
+
+class Half:
+    journal = blobs = signals = budget = snapshots = 1
+
+class Plain:
+    def open(self, place):
+        return Half()
+
+NONE, HALF, PLAIN, SOURCE = Kind(None), Kind(Half()), Plain(), Plain()
+"""
+
+BACKENDS = ("nothing", "lenient", "words", "path", "number", "filled", "fair", "bare")
+
+ENTRIES = {
+    "backends": [f"{name} = kettle:{name.upper()}" for name in BACKENDS],
+    "storage": ["none = kettle:NONE", "half = kettle:HALF", "plain = kettle:PLAIN"],
+    "dispatchers": ["half = kettle:HALF"],
+    "secrets": ["half = kettle:SOURCE"],
+}
+
+FAULTS = {
+    "manifest nothing": "read [nothing] as None, and added no fault that says why",
+    "compat lenient": "read [lenient] as None, and added no fault that says why",
+    "manifest words": "added an object of type str to the faults, not a Fault",
+    "manifest path": "added a fault whose path is no tuple of texts: 'path'",
+    "manifest number": "added a fault whose message is of type int",
+    "compat filled": "added an object of type str to the faults, not a Fault",
+    "manifest bare": "has a section of type NoSection, not a ManifestSection",
+    "storage none": "opened nothing, although the world is not only read",
+    "storage half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
+    "reading half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
+    "storage plain": "has a method open that is not async",
+    "dispatcher half": "not a Dispatcher: it has no submit, wake, cancel, serve, aclose",
+    "secrets half": "not a SecretSource: it has no local, resolve, place, at_hand",
+}
+
+SOUND = {
+    "manifest fair": "ManifestError: tea.clad.toml:6: fair: is wrong",
+    "manifest lenient": "ManifestError: tea.clad.toml:6: lenient: is odd",
+    "reading none": "",
+}
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The error of each case, from one program in which the package is installed."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "kettle.py").write_text(CODE)
+    info = folder / "kettle-2.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kettle\nVersion: 2.1\n")
+    groups = [f"[artificer.{group}]\n" + "\n".join(ls) for group, ls in ENTRIES.items()]
+    (info / "entry_points.txt").write_text("\n".join(groups) + "\n")
+    cases = json.dumps([name.split() for name in {**FAULTS, **SOUND}])
+    program = Path(__file__).with_name("broken_plugins.py")
+    paths = (str(folder), os.environ.get("PYTHONPATH"))
+    done = preloaded.run(
+        [str(program), str(folder / "home"), cases],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_the_error_names_the_package_and_the_fault(errors: dict[str, str], case: str) -> None:
+    assert errors[case].startswith("ConfigError: The plug-in ")
+    assert " of kettle 2.1 (artificer." in errors[case]
+    assert FAULTS[case] in errors[case]
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_what_keeps_the_protocol_is_no_fault_of_the_package(
+    errors: dict[str, str], case: str
+) -> None:
+    assert errors[case] == SOUND[case]
