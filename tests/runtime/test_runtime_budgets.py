@@ -519,6 +519,25 @@ class TestDay:
         settled, reserved = await day.spent()
         assert settled == Amount() and (reserved.tokens > 0) is kept
 
+    @pytest.mark.req("budget-stopped")
+    @pytest.mark.parametrize(("code", "kept"), [("rate_limited", False), ("timeout", True)])
+    async def test_one_whose_time_is_over_between_two_attempts_gives_it_back(
+        self, rig: Rig, code: FailureCode, kept: bool
+    ) -> None:
+        class Busy(ScriptedProvider):
+            async def generate(self, payload: Any, on_delta: Any) -> Any:
+                until = round((time.time() + 3600) * 1000)
+                on_delta(RetryDelta(code=code, until=until, attempt=2, attempts=4))
+                await asyncio.Event().wait()
+
+        day = Day(rig, tokens=10_000)
+        spec = rig.spec(limits=SMALL.replace(wall_ms=50))
+        state = await day.engine(Busy([])).start("run", spec)
+        (failed,) = [event for event in await rig.events() if isinstance(event, ev.ModelFailed)]
+        assert (failed.code, state.reason) == ("out_of_time", "wall_limit")
+        settled, reserved = await day.spent()
+        assert settled == Amount() and (reserved.tokens > 0) is kept
+
     async def test_a_turn_makes_two_commits(self, rig: Rig) -> None:
         """A reservation is part of its intent's commit, a settlement part of the reply's."""
         day = Day(rig, tokens=10_000)

@@ -182,6 +182,10 @@ class Charges(Struct, frozen=True, gc=False):
         """Return what is to be counted when the request has ended."""
         return [s for charge in self.charges if (s := charge.settlement(reply)) is not None]
 
+    def unused(self) -> list[Settlement]:
+        """Return what gives back all reservations, of a request that has cost nothing."""
+        return [Settlement(one.name, one.number, Amount()) for one in self.charges if one.number]
+
     def release(self) -> None:
         """Count the request as ended, whatever became of it."""
         for charge in self.charges:

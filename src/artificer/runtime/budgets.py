@@ -26,8 +26,6 @@ from artificer.runtime.accounts import (
 from artificer.runtime.effects_log import log
 from artificer.values.model import ModelFailure
 
-_NEVER_SENT = ModelFailure(code="budget", message="", attempts=0)
-
 OTHERS_S, OTHERS_MS = 0.5, EXPIRES_MS + 60_000
 """How often to look, and for how long at most, whether other processes have left enough of the
 account of a tree. What they have reserved and not used is free before that."""
@@ -89,12 +87,12 @@ class Budgets(Struct, frozen=True):
             await self.budget.settle(settlements)
 
     async def give_back(self, unused: Sequence[Charges]) -> None:
-        """Give back what was reserved for requests that never left, in a commit of its own.
+        """Give back what was reserved for requests that cost nothing, in a commit of its own.
 
         Where that cannot be written it expires.
         """
         try:
-            await self.settle([s for charges in unused for s in charges.settlements(_NEVER_SENT)])
+            await self.settle([s for charges in unused for s in charges.unused()])
         except OperatorError as error:
             log.warning("what was reserved for no request expires: %s", error.message)
         for charges in unused:

@@ -43,6 +43,7 @@ class RequestResult(Struct, frozen=True, gc=False):
     """The result of a request. ``raw`` is the provider's own response, as it came.
 
     The reply's usage is what counts; ``reported`` is the provider's report, where that is another.
+    ``cost_nothing`` says that all attempts were refused.
     """
 
     reply: ModelReply | ModelFailure
@@ -50,6 +51,7 @@ class RequestResult(Struct, frozen=True, gc=False):
     raw: bytes | None = None
     reported: Usage | None = None
     charges: Charges = NO_CHARGES
+    cost_nothing: bool = False
 
     @property
     def raw_digest(self) -> str | None:
@@ -58,12 +60,10 @@ class RequestResult(Struct, frozen=True, gc=False):
 
     def outcome(self, event: ev.Event) -> Outcome:
         """Return an event with what belongs into its commit."""
-        return Outcome(
-            event,
-            () if self.raw is None else (self.raw,),
-            tuple(self.charges.settlements(self.reply)),
-            self.charges,
-        )
+        charges = self.charges
+        settled = charges.unused() if self.cost_nothing else charges.settlements(self.reply)
+        blobs = () if self.raw is None else (self.raw,)
+        return Outcome(event, blobs, tuple(settled), charges)
 
 
 class ModelRequests(Struct, frozen=True):
@@ -183,7 +183,9 @@ class ModelRequests(Struct, frozen=True):
             else:
                 await shielded(self.budgets.give_back((reserved,)))
             raise
-        return structs.replace(result, charges=reserved)
+        is_late = isinstance(result.reply, ModelFailure) and result.reply.code == "out_of_time"
+        free = is_late and attempts.cost_nothing
+        return structs.replace(result, charges=reserved, cost_nothing=free)
 
     async def _send(
         self,
