@@ -261,7 +261,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         spec = loaded.state.run_spec
         if not await is_for_workers(self._storage.journal, run_id, spec):
             return explain(loaded, below)
-        abandoned = await abandoned_runs(self._storage, self.config.project_folder, loaded)
+        abandoned = await abandoned_runs(
+            self._storage, self.config.project_folder, run_id, loaded.state, loaded.lines
+        )
         return explain(loaded, below, for_workers=True, abandoned=abandoned)
 
     async def export_run(self, run_id: str) -> bytes:

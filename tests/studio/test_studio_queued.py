@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from studio_kit import http_client, serving
 
 from artificer import Agent, Policy, Rule, World, tool
+from artificer.config import Config
+from artificer.dispatch.segments import Segments
+from artificer.ownership.job_leases import FILE
+from artificer.ports import AwaitsRuns
 from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider, call, reply, say
+from artificer.studio.jobs.job_file import JobFile
+from artificer.studio.jobs.queue import JobQueue
 from artificer.studio.words import stamp
 from artificer.values.model import ModelFailure
 
@@ -120,3 +127,39 @@ async def test_an_answer_is_all_that_a_waiting_run_needs_of_a_person() -> None:
         explained = await world.archive.explain(run)
         assert explained.why.startswith("It waits for a person to answer. A worker continues it")
         assert explained.next[:2] == (f"artificer approve {run} --list", "artificer worker")
+
+
+async def nothing(run: str) -> None:
+    """Wake no caller."""
+
+
+@pytest.mark.req("abandoned-explained")
+async def test_the_page_of_a_run_that_workers_leave_alone_says_so(tmp_path: Path) -> None:
+    """In the words of its explanation; so does that of a run that waits for it."""
+    child = of(say("Hi."))
+    agent = of(reply(call("ask", prompt="Hello.")), tools=[child.as_tool("ask", "Asks.")])
+    async with World.open(Config(home=tmp_path, project="p")) as world:
+        top = await world.submit("Go.", agent, name="a:boss")
+        awaits = await Segments(world, {"a:boss": agent}, nothing).execute(top, "submitted")
+        assert isinstance(awaits, AwaitsRuns)
+        (dead,) = awaits.runs
+        file = JobFile(world.config.project_folder / FILE)
+        queue = JobQueue(file, world.clock.now)
+        queue.submit(dead, attempts=1)
+        row = queue.lease("someone", "w", "r", 60)
+        assert row is not None and queue.end(row, "queued", "", failed="No disk.").state == "dead"
+        file.close()
+        async with serving(world) as studio, http_client(studio.url) as client:
+            await client.get("/", params={"key": studio.key})
+            page = (await client.get(f"/runs/{dead}")).text
+            assert (await world.archive.explain(dead)).why in page
+            assert "Waits for" not in page
+            assert "waits for a worker" not in badges(page)
+            page = (await client.get(f"/runs/{top}")).text
+            sentence = f"Workers leave {dead} alone: a person has to see to that first."
+            assert sentence in (await world.archive.explain(top)).why
+            assert sentence in page
+            assert f'Waits for <a href="/runs/{dead}">' in page
+            await world.cancel(dead)
+            for run in (dead, top):
+                assert "Workers leave" not in (await client.get(f"/runs/{run}")).text

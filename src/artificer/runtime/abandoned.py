@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from artificer.core.record import Line
 from artificer.core.state import RunPhase, RunState
 from artificer.ownership.job_leases import failed_jobs
 from artificer.ports import Storage
@@ -32,27 +34,29 @@ class AbandonedRun(Struct, frozen=True):
     error: str = ""
 
 
-async def abandoned_runs(storage: Storage, project: Path, loaded: Loaded) -> list[AbandonedRun]:
+async def abandoned_runs(
+    storage: Storage, project: Path, run: str, state: RunState, lines: Sequence[Line]
+) -> list[AbandonedRun]:
     """Return which of a run and of those that it waits for workers leave alone, it first.
 
     The dead letters are those of a studio in this ``project`` folder.
     """
-    states = {loaded.run: loaded.state}
-    async for run, state in waited_for(storage, loaded.run, loaded.state):
-        states[run] = state
+    states = {run: state}
+    async for child, found in waited_for(storage, run, state):
+        states[child] = found
         if len(states) > LOOKED_AT:
             break
-    own = {run: state for run, state in states.items() if _is_for_workers(state)}
+    own = {name: found for name, found in states.items() if _is_for_workers(found)}
     dead = await asyncio.to_thread(failed_jobs, project, list(own))
-    found = []
-    for run, state in own.items():
-        if run in dead:
-            found.append(AbandonedRun(run, 0, dead[run].failures, dead[run].error))
-        elif state.standing == "open" and not state.only_waits:
-            known = loaded if run == loaded.run else await _restored(storage, run)
-            if (falls := falls_of(known.lines)) >= MAX_FALLS:
-                found.append(AbandonedRun(run, falls))
-    return found
+    abandoned = []
+    for name, found in own.items():
+        if name in dead:
+            abandoned.append(AbandonedRun(name, 0, dead[name].failures, dead[name].error))
+        elif found.standing == "open" and not found.only_waits:
+            known = lines if name == run else (await _restored(storage, name)).lines
+            if (falls := falls_of(known)) >= MAX_FALLS:
+                abandoned.append(AbandonedRun(name, falls))
+    return abandoned
 
 
 async def _restored(storage: Storage, run: str) -> Loaded:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from artificer.core.state import RunPhase, RunState
 from artificer.runtime.abandoned import AbandonedRun
-from artificer.runtime.explain_why import why_of
+from artificer.runtime.explain_why import why_fallen, why_of
 from artificer.runtime.load import Loaded
 from artificer.utc import utc_text
 
@@ -24,21 +24,23 @@ def why_submitted(
     """Return why a run that workers execute stands where it does, and who goes on with it."""
     state = loaded.state
     why = why_of(state, loaded.lines)
-    if state.status is not None or any(one.run == loaded.run and one.falls for one in abandoned):
+    if state.status is not None:
         return why
-    who = _what_is_abandoned(loaded.run, abandoned) or who_goes_on(state, again, queued=queued)
+    who = why_abandoned(loaded.run, abandoned) or who_goes_on(state, again, queued=queued)
     if state.standing == "open" and not state.only_waits:
         return who
     return f"{why}{'' if why.endswith(('.', '!', '?')) else '.'} {who}"
 
 
-def _what_is_abandoned(run: str, abandoned: Sequence[AbandonedRun]) -> str:
-    """Return what workers leave alone: this dead letter, or runs that it waits for."""
+def why_abandoned(run: str, abandoned: Sequence[AbandonedRun]) -> str:
+    """Return why workers leave a run alone, or which of those that it waits for; else nothing."""
     if not abandoned:
         return ""
     first, more = abandoned[0], "" if len(abandoned) == 1 else f", and {len(abandoned) - 1} more"
     if first.run != run:
         return f"Workers leave {first.run}{more} alone: a person has to see to that first."
+    if first.falls:
+        return why_fallen(first.falls)
     attempts = "1 attempt" if first.failures == 1 else f"{first.failures} attempts"
     return (
         f"It is a dead letter: {attempts} of workers failed, one after the other. They leave it "

@@ -61,6 +61,11 @@ _UNCHECKED = (
 )
 
 
+def why_fallen(falls: int) -> str:
+    """Return why workers leave a run alone that so many processes died of."""
+    return _FALLEN.format(falls)
+
+
 def _open(state: RunState, events: Sequence[ev.Event], lines: Sequence[Line]) -> str:
     if state.build is not None:
         return why_building(state.build, held=state.hold is not None)
@@ -79,7 +84,7 @@ def _open(state: RunState, events: Sequence[ev.Event], lines: Sequence[Line]) ->
 
 def _going_on(state: RunState, lines: Sequence[Line]) -> str:
     if (falls := falls_of(lines)) >= MAX_FALLS:
-        return _FALLEN.format(falls)
+        return why_fallen(falls)
     return _UNCHECKED if state.phase is RunPhase.CHECKING else _OPEN
 
 

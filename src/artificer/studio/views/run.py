@@ -12,7 +12,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, Steer
 from artificer.errors import AuthorError, ConfigError, NotFoundError
 from artificer.events import ModelDelayed
+from artificer.runs import History
+from artificer.runtime.abandoned import AbandonedRun, abandoned_runs
 from artificer.runtime.delays import retry_at
+from artificer.runtime.explain_submitted import why_abandoned
 from artificer.runtime.queued import is_for_workers, is_queued
 from artificer.studio.bodies import FORM_KEY, SPACING, spacing_ms
 from artificer.studio.context import (
@@ -99,8 +102,13 @@ async def values_of(request: Request) -> dict[str, Any]:
     story, here = transcript(events), context.executions.executes(run.id)
     journal = context.world.storage.journal
     by_workers = not here and await is_for_workers(journal, run.id, state.run_spec)
+    abandoned = await _abandoned(context, history) if by_workers else []
+    is_left = any(one.run == run.id for one in abandoned)
     queued = by_workers and is_queued(state.run_spec, run.status, len(history.lines))
+    queued = queued and not is_left
     waits = [AT_A_WORKER] if queued else list(waits_of(state, history.lines))
+    if is_left and state.standing == "open" and not state.only_waits:
+        waits = []  # nobody works on its open intents
     return {
         "run": run,
         "story": story,
@@ -114,7 +122,8 @@ async def values_of(request: Request) -> dict[str, Any]:
         "used": list(used_of(state, await context.world.archive.budget())),
         "queued": queued,
         "waits": waits[:MAX_WAITS],
-        "retry_at": retry_at(state, history.lines) if by_workers else None,
+        "abandoned": why_abandoned(run.id, abandoned),
+        "retry_at": retry_at(state, history.lines) if by_workers and not abandoned else None,
         "max_files": MAX_FILES,
         "takes_files": state.build is None,
         "draft": WrittenMessage(),
@@ -124,6 +133,13 @@ async def values_of(request: Request) -> dict[str, Any]:
         "spacing_ms": spacing_ms(context.broadcasts.watchers),
         "failure": context.executions.problem(run.id, over=state.status is not None),
     }
+
+
+async def _abandoned(context: StudioContext, history: History) -> list[AbandonedRun]:
+    """Return which of a run and of those that it waits for workers leave alone."""
+    world, run = context.world, history.run
+    folder = world.config.project_folder
+    return await abandoned_runs(world.storage, folder, run.id, run.state, history.lines)
 
 
 def _delay(context: StudioContext, run: str) -> ModelDelayed | None:
