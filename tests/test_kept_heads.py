@@ -83,7 +83,7 @@ async def test_an_older_copy_is_missing_what_was_kept(config: Config) -> None:
         assert (await world.archive.verify()).problems == []
         found, problems = await relations(world, kept)
         assert found == {"a": "missing", "b": "missing", WORLD: "missing"}
-        assert len(problems) == 3 and any("Run b is not there" in each for each in problems)
+        assert len(problems) == 3 and any("Run b is gone" in each for each in problems)
 
 
 async def test_another_history_diverges(config: Config, tmp_path: Path) -> None:
