@@ -151,6 +151,15 @@ async def test_a_retry_after_beyond_the_cap_ends_the_attempts(header: str) -> No
 
 @pytest.mark.req("provider-retries")
 @pytest.mark.parametrize(
+    "date", ["Fri, 31 Dec 9999 23:59:59 -2300", f"Fri, 31 Dec {10**30} 23:59:59 GMT", "soon"]
+)
+async def test_a_retry_after_that_names_no_time_counts_for_nothing(date: str) -> None:
+    """Whatever a server sends, its refusal is a failure, and the request is sent again."""
+    assert (await run(_StatusError(429, retry_after=date), [DONE])).attempts == 2
+
+
+@pytest.mark.req("provider-retries")
+@pytest.mark.parametrize(
     ("exact", "rounded", "attempts"),
     [
         ("9.5", "3600", 2),

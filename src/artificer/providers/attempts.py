@@ -284,7 +284,7 @@ def _retry_after(headers: object) -> float | None:
     seconds = _number(value)
     if seconds is not None or not isinstance(value, str):
         return seconds
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         when = parsedate_to_datetime(value)
         left = (when.astimezone(UTC) - datetime.now(UTC)).total_seconds()
         return left if left >= 0 else None
