@@ -202,6 +202,13 @@ async def test_a_reader_who_sleeps_gets_every_record(world: World) -> None:
 
 
 @pytest.mark.req("stream-leave")
+async def test_a_stream_that_is_not_entered_follows_nothing(world: World) -> None:
+    """Else what it would hold stays in the world until that is closed."""
+    world.stream("Hello.", doubling())
+    assert world._resources.feed._readers == {}
+
+
+@pytest.mark.req("stream-leave")
 async def test_leaving_the_block_interrupts_the_run_which_can_be_resumed(world: World) -> None:
     begun = asyncio.Event()
 

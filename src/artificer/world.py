@@ -201,7 +201,8 @@ class World(AbstractAsyncContextManager["World"]):
         """Run a prompt, and have a stream of its events within. Raises what :meth:`run` raises."""
         run_id = self._resources.new_run_id(run_id)
         more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
-        return RunStream(self._resources.reader(run_id), partial(self.run, prompt, agent, **more))
+        reader = partial(self._resources.reader, run_id)
+        return RunStream(reader, partial(self.run, prompt, agent, **more))
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
         """Yield the events of a run, also of another process, from the record after ``after`` on.

@@ -157,7 +157,7 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
     Leaving the block before the end interrupts the run, which can be resumed.
     """
 
-    _reader: EventReader
+    _new_reader: Callable[[], EventReader]
     _work: Callable[[], Awaitable[R]]
     _task: asyncio.Task[R] | None = None
     _is_over: bool = False
@@ -172,6 +172,7 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
         return self._reader.run
 
     async def __aenter__(self) -> Self:
+        self._reader = self._new_reader()  # not before: it would stay subscribed
         self._task = asyncio.create_task(self._run(), name=f"run {self.run_id}")
         return self
 
