@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from artificer import Agent, AuthorError, Config, ScriptedProvider, World, tool
 from artificer.providers.scripted import call, reply, say
 from artificer.testing.rig import unpaired
+from artificer.values.blocks import Message, TextBlock
 from artificer.wiring.recordings import rerun_recording
 
 
@@ -75,6 +77,18 @@ async def test_untrusted_results_taint_the_new_run_too(as_messages: bool) -> Non
             "Send it.", world=world, history=first.messages if as_messages else first
         )
         assert second.status == "waiting" and "untrusted" in second.questions[0].reason
+
+
+@pytest.mark.req("run-history")
+@pytest.mark.parametrize("text", [5, object()])
+async def test_a_message_that_no_record_could_hold_is_refused(text: Any) -> None:
+    """It would be recorded, and then never read again."""
+    agent = Agent(ScriptedProvider([say("Hm.")]), kind="chat")
+    history = [Message(role="user", blocks=(TextBlock(text=words),)) for words in ("Hello.", text)]
+    async with World.in_memory() as world:
+        with pytest.raises(AuthorError, match=r"history\[1\] cannot be recorded: Message"):
+            await agent.run("On.", world=world, history=history)
+        assert await world.archive.runs() == []
 
 
 @pytest.mark.req("run-history")

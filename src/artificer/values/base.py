@@ -119,7 +119,11 @@ class Value(Struct, metaclass=ValueType, frozen=True, forbid_unknown_fields=True
 
     def verified(self) -> Self:
         """Return a value of the same fields, each of them checked. Raises InvalidValueError."""
-        return self.from_json(msgspec.to_builtins(self, builtin_types=(bytes,)))
+        try:
+            value = msgspec.to_builtins(self, builtin_types=(bytes,))
+        except (TypeError, RecursionError) as error:  # a field holds what JSON has no form for
+            raise _invalid(type(self), error) from error
+        return self.from_json(value)
 
     def canonical(self) -> bytes:
         """The RFC 8785 bytes of this value. A test checks that no stored value has a float."""

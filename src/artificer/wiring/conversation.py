@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from artificer.contracts.definition import Toolset
 from artificer.core.state import RunState
 from artificer.core.taint import Taint, tainted
-from artificer.errors import AuthorError
+from artificer.errors import AuthorError, InvalidValueError
 from artificer.values.arguments import shown
 from artificer.values.blocks import Message, ToolResultBlock
 
@@ -54,7 +54,19 @@ def history_facts(history: EarlierMessages | None, toolset: Toolset) -> dict[str
         taint = history.state.taint
         return {"history": history.messages, "history_from": history.id, "taint": taint}
     _must_be_whole(history)
-    return {"history": tuple(history), "taint": _taint_of(history, toolset)}
+    messages = tuple(_checked(number, message) for number, message in enumerate(history))
+    return {"history": messages, "taint": _taint_of(messages, toolset)}
+
+
+def _checked(number: int, message: Message) -> Message:
+    """Return a message, if it can be recorded and read again. Raises AuthorError."""
+    try:
+        return message.verified()
+    except InvalidValueError as error:
+        raise AuthorError(
+            f"history[{number}] cannot be recorded: {error.message}",
+            hint="Pass a run, or its `messages`.",
+        ) from error
 
 
 def _taint_of(messages: Sequence[Message], toolset: Toolset) -> Taint | None:
