@@ -35,6 +35,7 @@ WORDS = backend("words", faults=["is wrong"])
 PATH = backend("path", faults=[Fault("path", "is wrong")])
 NUMBER = backend("number", faults=[Fault(("number",), 4)])
 FILLED = backend("filled", part=1, filled=["is wrong"])
+UNFILLED = backend("unfilled", part=1, filled=None)
 FAIR = backend("fair", faults=[Fault(("fair",), "is wrong")])
 class NoSection:
     name = "bare"
@@ -56,7 +57,9 @@ class Plain:
 NONE, HALF, PLAIN, SOURCE = Kind(None), Kind(Half()), Plain(), Plain()
 """
 
-BACKENDS = ("nothing", "lenient", "words", "path", "number", "filled", "fair", "bare")
+BACKENDS = (
+    *("nothing", "lenient", "words", "path", "number", "filled", "unfilled", "fair", "bare"),
+)
 
 ENTRIES = {
     "backends": [f"{name} = kettle:{name.upper()}" for name in BACKENDS],
@@ -72,6 +75,7 @@ FAULTS = {
     "manifest path": "added a fault whose path is no tuple of texts: 'path'",
     "manifest number": "added a fault whose message is of type int",
     "compat filled": "added an object of type str to the faults, not a Fault",
+    "compat unfilled": "returned an object of type NoneType, not an iterable of faults",
     "manifest bare": "has a section of type NoSection, not a ManifestSection",
     "storage none": "opened nothing, although the world is not only read",
     "storage half": "opened an object of type Half, not a Storage: it has no versions, aclose.",

@@ -36,9 +36,12 @@ def read_section(
     return part
 
 
-def checked_faults(section: str, found: Iterable[object]) -> list[Fault]:
+def checked_faults(section: str, found: object) -> list[Fault]:
     """Return what a section has added to the faults of a manifest. Raises ConfigError."""
     faults: list[Fault] = []
+    if not isinstance(found, Iterable):
+        what = f"returned an object of type {type(found).__name__}, not an iterable of faults."
+        raise BACKENDS.fault_of(section, what)
     for fault in found:
         if not isinstance(fault, Fault):
             what = f"added an object of type {type(fault).__name__} to the faults, not a Fault."
