@@ -292,13 +292,16 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 @cache
 def public() -> dict[str, str]:
-    """The public names (``artificer``, ``.types``, ``.events``), and where each is defined."""
+    """The public names (of the doors, the ports and the events), and where each is defined."""
     found = {}
-    for door in ("artificer", "artificer.types"):
+    for door in ("artificer", "artificer.types", "artificer.extend"):
         for name, home in _doors(door):
             found[name] = resolved(f"artificer.{home}", name)
-    events = _types("artificer.events")
-    return found | {name: f"artificer.events:{name}" for name in events if name[0] != "_"}
+    for name, (home, original) in _imported("artificer.ports").items():
+        found[name] = resolved(home, original)
+    for module in ("artificer.events", "artificer.errors"):
+        found |= {name: f"{module}:{name}" for name in _types(module) if name[0] != "_"}
+    return found
 
 
 def _doors(name: str) -> Iterator[tuple[str, str]]:
@@ -389,20 +392,20 @@ def _is_public(name: str) -> bool:
     return not name.startswith("_") or name in ("__init__", "__call__", "__aenter__", "__iter__")
 
 
-def _classes(module: str, annotation: ast.expr) -> set[str]:
-    """Our classes that an annotation names. An alias means what it is made of."""
+def _classes(module: str, annotation: ast.expr, within: frozenset[str] = frozenset()) -> set[str]:
+    """Our classes that an annotation names. An alias means what it is made of, itself perhaps."""
     found: set[str] = set()
     for node in ast.walk(annotation):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if node.value.isidentifier():
-                found |= _classes(module, ast.Name(node.value))
+                found |= _classes(module, ast.Name(node.value), within)
         elif isinstance(node, ast.Name) and (target := resolved(module, node.id)):
             home, _, name = target.partition(":")
             defined = _types(home).get(name) if name else None
             if isinstance(defined, ast.ClassDef):
                 found.add(target)
-            elif defined is not None:
-                found |= _classes(home, defined)
+            elif defined is not None and target not in within:
+                found |= _classes(home, defined, within | {target})
     return found
 
 

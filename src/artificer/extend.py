@@ -13,12 +13,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from artificer.backends.backend import Backend
-    from artificer.backends.context import ExecutorContext
+    from artificer.backends.context import ExecutorContext, ToolServers
     from artificer.backends.loader import load_folder
+    from artificer.backends.sandbox.grants import Grants
     from artificer.backends.settings import BackendSettings
+    from artificer.contracts.arguments.bind import BoundArguments
     from artificer.contracts.arguments.check import Fault
-    from artificer.manifests.keys import ManifestKeys
-    from artificer.manifests.model import Manifest, ManifestFile, ManifestSection
+    from artificer.contracts.arguments.types import Argument
+    from artificer.contracts.scope import Scope
+    from artificer.manifests.keys import (
+        EvidenceKeys,
+        ExampleKeys,
+        LimitKeys,
+        ManifestKeys,
+        OutputKeys,
+        ProbeKeys,
+        SandboxKeys,
+        ToolKeys,
+    )
+    from artificer.manifests.model import Manifest, ManifestFile, ManifestSection, Probe
     from artificer.plugins import on_call
     from artificer.providers.registry import ProviderKind, ProviderPlace
     from artificer.storage.budget import changes_of
@@ -38,6 +51,20 @@ _HOMES = {
     "ManifestSection": "manifests.model",
     "load_folder": "backends.loader",
     "on_call": "plugins",
+    # the values of manifests, as a backend reads them
+    "Argument": "contracts.arguments.types",
+    "BoundArguments": "contracts.arguments.bind",
+    "EvidenceKeys": "manifests.keys",
+    "ExampleKeys": "manifests.keys",
+    "Grants": "backends.sandbox.grants",
+    "LimitKeys": "manifests.keys",
+    "OutputKeys": "manifests.keys",
+    "Probe": "manifests.model",
+    "ProbeKeys": "manifests.keys",
+    "SandboxKeys": "manifests.keys",
+    "Scope": "contracts.scope",
+    "ToolKeys": "manifests.keys",
+    "ToolServers": "backends.context",
     # a provider
     "ProviderKind": "providers.registry",
     "ProviderPlace": "providers.registry",
@@ -65,6 +92,19 @@ __all__ = [
     "ManifestSection",
     "load_folder",
     "on_call",
+    "Argument",
+    "BoundArguments",
+    "EvidenceKeys",
+    "ExampleKeys",
+    "Grants",
+    "LimitKeys",
+    "OutputKeys",
+    "Probe",
+    "ProbeKeys",
+    "SandboxKeys",
+    "Scope",
+    "ToolKeys",
+    "ToolServers",
     "ProviderKind",
     "ProviderPlace",
     "SQLITE",

@@ -10,12 +10,12 @@ import pytest_asyncio
 from children_suite import ChildrenSuite, DispatchedPlace
 from temporal_server import TemporalServer
 
-from artificer.dispatch.kinds import DispatcherPlace, world_name
+from artificer.dispatch.kinds import world_name
 from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.temporal.dispatcher import TemporalDispatcher
 from artificer.dispatch.temporal.kind import TEMPORAL, TemporalPlace, place_of
 from artificer.errors import ConfigError, OperatorError
-from artificer.ports import DispatchedRun, SharedLimit
+from artificer.ports import DispatchedRun, DispatcherPlace, SharedLimit
 from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
 from artificer.world import World
 

@@ -1,4 +1,4 @@
-"""The plug-in keeps the promises of its four seams: ``pytest -o asyncio_mode=auto``."""
+"""The plug-in keeps the promises of its five seams: ``pytest -o asyncio_mode=auto``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from artificer_plugin.executor import SqliteExecutor
 from artificer_plugin.provider import Relay
 from artificer_plugin.secrets import SECRETS
+from artificer_plugin.spec import SqliteSection
 from artificer_plugin.storage import STORAGE
 
 from artificer.extend import load_folder
@@ -19,6 +20,7 @@ from artificer.ports import Executor, Provider, SecretSource, Storage, StorageKi
 from artificer.testing.executor_suite import CallOf, ExecutorSuite
 from artificer.testing.provider_suite import ProviderSuite
 from artificer.testing.secrets_suite import SecretSourceSuite
+from artificer.testing.section_suite import SectionSuite
 from artificer.testing.storage_kind_suite import StorageKindSuite
 from artificer.testing.storage_suite import StorageSuite
 
@@ -33,6 +35,16 @@ class TestRelay(ProviderSuite):
     @pytest.fixture
     def unreachable(self) -> Provider:
         return Relay(only="a tool that no run has")
+
+
+class TestSqliteSection(SectionSuite):
+    @pytest.fixture
+    def section(self) -> SqliteSection:
+        return SqliteSection()
+
+    @pytest.fixture
+    def manifests(self) -> Mapping[str, str]:
+        return {file.name: file.read_text() for file in TOOLS.glob("*.clad.toml")}
 
 
 class TestSqliteExecutor(ExecutorSuite):

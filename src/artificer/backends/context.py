@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 
 from artificer.backends.sandbox.grants import Grants
-from artificer.ports import BlobStore, Executor, RunReader, Versions
+from artificer.ports import (
+    BlobStore,
+    Executor,
+    RunReader,
+    SecretCleaner,
+    SecretFinder,
+    Versions,
+)
 
 if TYPE_CHECKING:
-    from artificer.backends.secrets.redaction import Redactor
     from artificer.manifests.model import Manifest
-    from artificer.secrets.resolver import Secrets
 
 
 class ToolServers(Protocol):
@@ -40,8 +45,8 @@ class ExecutorContext(Struct, frozen=True, kw_only=True):
 
     blobs: BlobStore
     clean_blobs: BlobStore
-    redactor: Redactor
-    secrets: Secrets
+    redactor: SecretCleaner
+    secrets: SecretFinder
     versions: Versions
     reader: RunReader
     now: Callable[[], int]

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
-from artificer.dispatch.lanes import LaneFull
 from artificer.errors import ArtificerError
 from artificer.ownership.local import LocalOwner
 from artificer.ports import (
@@ -17,6 +16,7 @@ from artificer.ports import (
     Assignments,
     AssignmentStanding,
     ExecuteSegment,
+    LaneFull,
     Parked,
     RunOver,
     SegmentEnd,

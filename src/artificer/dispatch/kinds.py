@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
 from urllib.parse import parse_qs, urlsplit
 
-from msgspec import Struct
-
 from artificer.config import Config
-from artificer.dispatch.assigned import AssignedRuns, assigned_runs
+from artificer.dispatch.assigned import assigned_runs
 from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.local import LocalDispatcher
 from artificer.errors import ConfigError
 from artificer.plugins import Registry
-from artificer.ports import DispatchedRun, Dispatcher
+from artificer.ports import DispatchedRun, Dispatcher, DispatcherKind, DispatcherPlace
 from artificer.storage.world_names import name_from_url
 from artificer.wiring.limits import lane_limits
 from artificer.world import World, storage_of
-
-
-class DispatcherPlace(Struct, frozen=True):
-    """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world.
-
-    ``lanes`` are those of its runs. ``assigned`` are the runs of this worker, where the world
-    assigns them; None otherwise, and for a program that only submits.
-    """
-
-    url: str
-    world: str
-    lanes: Lanes
-    assigned: AssignedRuns | None = None
-
-
-@runtime_checkable
-class DispatcherKind(Protocol):
-    """A kind of dispatcher, as the entry-point group ``artificer.dispatchers`` offers it."""
-
-    async def open(self, place: DispatcherPlace) -> Dispatcher:
-        """Open a dispatcher. Raises ConfigError, MissingExtraError, OperatorError."""
 
 
 class _Local:

@@ -10,20 +10,13 @@ from artificer.ports import (
     CANCEL,
     DispatchedRun,
     ExecuteSegment,
+    LaneFull,
     LimitReached,
     SegmentEnd,
     SharedLimit,
 )
 from artificer.runtime.permits import PermitKeeper, pause_s
 from artificer.storage.memory.permits import MemoryPermits
-
-
-class LaneFull(Exception):
-    """A segment was not begun, because its lane has no room. ``seconds`` is when to try again."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(seconds)
-        self.seconds = seconds
 
 
 class Lanes:

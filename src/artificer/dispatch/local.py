@@ -18,8 +18,8 @@ from typing import Literal
 from msgspec import Struct
 
 from artificer.core.submission import FIRST
-from artificer.dispatch.assigned import SUBMITTED, AssignedRuns
-from artificer.dispatch.lanes import LaneFull, Lanes
+from artificer.dispatch.assigned import SUBMITTED
+from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.turns import Turns
 from artificer.errors import OperatorError
 from artificer.ports import (
@@ -27,7 +27,10 @@ from artificer.ports import (
     AwaitsRuns,
     DispatchedRun,
     ExecuteSegment,
+    LaneFull,
     Parked,
+    RunAssignments,
+    RunLanes,
     RunOver,
     SegmentEnd,
 )
@@ -62,14 +65,14 @@ class LocalDispatcher:
 
     def __init__(
         self,
-        lanes: Lanes | None = None,
+        lanes: RunLanes | None = None,
         limit: int = MAX_RUNS,
-        assigned: AssignedRuns | None = None,
+        assigned: RunAssignments | None = None,
         awaited_s: float = AWAITED_S,
     ) -> None:
         self._assigned = assigned
         self._awaited_s = awaited_s
-        self._lanes = lanes or Lanes()
+        self._lanes: RunLanes = lanes or Lanes()
         self._limit = limit
         self._runs: dict[str, _Dispatched] = {}
         self._executing: dict[str, _Dispatched] = {}
@@ -224,7 +227,7 @@ class LocalDispatcher:
             is_closed = False  # by this segment itself from here on
             return within(cause)
 
-        async def executed(assigned: AssignedRuns) -> SegmentEnd:
+        async def executed(assigned: RunAssignments) -> SegmentEnd:
             try:
                 return await assigned.execute(execute, found.wanted.run, cause)
             finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from artificer.contracts.schema import compile_schema
 from artificer.errors import AuthorError, ManifestError
 from artificer.manifests.custom_types import FolderKeys
 from artificer.manifests.keys import ManifestKeys, OutputKeys
-from artificer.manifests.model import SUFFIX, Manifest
+from artificer.manifests.model import SUFFIX, Manifest, ManifestSection
 from artificer.manifests.probe import read_probe
 from artificer.manifests.read import FileKeys, read_keys
 from artificer.manifests.registry import Sections, section_of, sections_in
@@ -25,12 +25,17 @@ _MODES = ("session", "browser")
 
 
 def parse_manifest(
-    text: str, file: str, *, folder: FolderKeys | None = None, compat: bool = False
+    text: str,
+    file: str,
+    *,
+    folder: FolderKeys | None = None,
+    compat: bool = False,
+    sections: Sequence[ManifestSection[Any, Any]] = (),
 ) -> Manifest[Any]:
     """Read one ``*.clad.toml`` file; ``file`` is its name, for messages.
 
     ``folder`` is what its ``toolclad.toml`` says. With ``compat``, what the reference lets pass
-    and is safe to let pass is a warning.
+    and is safe to let pass is a warning. ``sections`` are read in place of the registered ones.
 
     Raises:
         ManifestError: with one line, ``file:line: key: what is wrong``, for each fault.
@@ -42,10 +47,11 @@ def parse_manifest(
         raise ManifestError(f"{file}: not valid TOML: {error}") from error
     folder = folder or FolderKeys()
     faults: list[Fault] = []
-    sections = sections_in(data)
+    known = {section.name: section for section in sections if section.name in data}
+    own = known or sections_in(data)
     stem = file.rpartition("/")[2].removesuffix(SUFFIX)
-    keys = read_keys(data, sections, folder.types, faults, compat=compat, stem=stem)
-    manifest = _assembled(keys, sections, folder, faults, compat=compat) if keys else None
+    keys = read_keys(data, own, folder.types, faults, compat=compat, stem=stem)
+    manifest = _assembled(keys, own, folder, faults, compat=compat) if keys else None
     fatal = [fault for fault in faults if not (compat and fault.lenient)]
     if manifest is None or fatal:
         raise ManifestError("\n".join(_lines(text, file, fatal or faults)))

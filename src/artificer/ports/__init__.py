@@ -32,8 +32,13 @@ from artificer.ports.dispatcher import (
     AwaitsRuns,
     DispatchedRun,
     Dispatcher,
+    DispatcherKind,
+    DispatcherPlace,
     ExecuteSegment,
+    LaneFull,
     Parked,
+    RunAssignments,
+    RunLanes,
     RunOver,
     SegmentEnd,
 )
@@ -106,7 +111,15 @@ from artificer.ports.search_index import (
     SearchIndex,
     TextQuery,
 )
-from artificer.ports.secrets import NeedingKey, NeedingSecrets, SecretSource, SecretSourceKind
+from artificer.ports.secrets import (
+    FoundSecrets,
+    NeedingKey,
+    NeedingSecrets,
+    SecretCleaner,
+    SecretFinder,
+    SecretSource,
+    SecretSourceKind,
+)
 from artificer.ports.signals import MAX_SIGNALS, Signals
 from artificer.ports.snapshots import Snapshots
 from artificer.ports.storage import HasWorldName, Storage, StorageKind, StoragePlace
@@ -119,6 +132,7 @@ from artificer.ports.world_chain import (
     Signalled,
     SmallBlobs,
 )
+from artificer.values.words import Term
 
 __all__ = [
     "Auditable",
@@ -179,6 +193,7 @@ __all__ = [
     "Reached",
     "SearchIndex",
     "TextQuery",
+    "Term",
     "Leases",
     "LEASE_SECONDS",
     "Fencing",
@@ -200,6 +215,9 @@ __all__ = [
     "Signals",
     "NeedingKey",
     "NeedingSecrets",
+    "FoundSecrets",
+    "SecretCleaner",
+    "SecretFinder",
     "SecretSource",
     "SecretSourceKind",
     "Amount",
@@ -233,8 +251,13 @@ __all__ = [
     "AwaitsRuns",
     "DispatchedRun",
     "Dispatcher",
+    "DispatcherKind",
+    "DispatcherPlace",
     "ExecuteSegment",
+    "LaneFull",
     "Parked",
+    "RunAssignments",
+    "RunLanes",
     "RunOver",
     "SegmentEnd",
 ]

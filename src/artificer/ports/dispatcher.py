@@ -6,8 +6,8 @@ may be lost or wrong at any time: that costs time, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Set
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -92,3 +92,72 @@ class Dispatcher(Protocol):
 
     async def aclose(self) -> None:
         """Close the connections. It may be called more than once."""
+
+
+class LaneFull(Exception):
+    """A segment was not begun, because its lane has no room. ``seconds`` is when to try again."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+class RunLanes(Protocol):
+    """The lanes of one worker, whose limits all workers of a world share."""
+
+    @property
+    def closed(self) -> Set[str]:
+        """The lanes that are found out to be full, or being asked, here."""
+
+    def ask(self, lane: str) -> bool:
+        """Close a lane that has limits, while a run of it asks for room; return whether it has."""
+
+    def open(self, lane: str, opened: Callable[[], None]) -> None:
+        """Open a lane whose room may be asked for again, and call ``opened``."""
+
+    def execute(
+        self,
+        execute: ExecuteSegment,
+        wanted: DispatchedRun,
+        cause: str,
+        opened: Callable[[], None] = ...,
+    ) -> Awaitable[SegmentEnd]:
+        """Execute a segment in the lane of its run; a cancellation needs no room.
+
+        Where there is none, the lane is closed, until ``opened`` is called; and while it is asked.
+        Awaiting it raises LaneFull.
+        """
+
+
+class RunAssignments(Protocol):
+    """The runs that a world with several workers has assigned to this one."""
+
+    async def execute(self, execute: ExecuteSegment, run: str, cause: str) -> SegmentEnd:
+        """Execute a segment of a run, unless another worker has the run: then it is parked."""
+
+    async def hand_over(self, run: str, hand: Callable[[], Awaitable[None]]) -> None:
+        """Hand a new run to a server that gives it to a worker, unless another one just did."""
+
+    async def leave(self) -> None:
+        """Leave all runs to others, which go on with them at once."""
+
+
+class DispatcherPlace(Struct, frozen=True):
+    """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world.
+
+    ``lanes`` are those of its runs. ``assigned`` are the runs of this worker, where the world
+    assigns them; None otherwise, and for a program that only submits.
+    """
+
+    url: str
+    world: str
+    lanes: RunLanes
+    assigned: RunAssignments | None = None
+
+
+@runtime_checkable
+class DispatcherKind(Protocol):
+    """A kind of dispatcher, as the entry-point group ``artificer.dispatchers`` offers it."""
+
+    async def open(self, place: DispatcherPlace) -> Dispatcher:
+        """Open a dispatcher. Raises ConfigError, MissingExtraError, OperatorError."""

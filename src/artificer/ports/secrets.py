@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct, field
+
+from artificer.values.base import JsonValue
+
 
 @runtime_checkable
 class SecretSource(Protocol):
@@ -32,6 +36,62 @@ class SecretSource(Protocol):
         They are taken out of all texts of a run from its start; others once they are resolved. A
         name that is not ``\\w+``, such as that of the source's own token, is never resolved.
         """
+
+
+class FoundSecrets(Struct, frozen=True):
+    """The values of secrets by their names, if all were found.
+
+    Otherwise ``name`` is one that cannot be had, ``missing`` says so and where it was looked for,
+    as the beginning of a sentence, and ``hint`` what to do. It is ``unknown`` whether there is one
+    if a source cannot be asked: it may answer later.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    missing: str = ""
+    hint: str = ""
+    unknown: bool = False
+
+    def __repr__(self) -> str:
+        """Show no value."""
+        return f"FoundSecrets({', '.join(self.values)}; {self.missing})"
+
+
+class SecretFinder(Protocol):
+    """Finds the values of secrets for executors and providers, wherever they are kept.
+
+    A value is taken out of all texts of the run from the moment at which it was found.
+    """
+
+    @property
+    def local(self) -> bool:
+        """Whether all sources answer at once."""
+
+    async def found(self, names: Iterable[str], seconds: float = 30.0) -> FoundSecrets:
+        """Return the secrets of references within a time."""
+
+    def find_key(self, variable: str) -> FoundSecrets:
+        """Return the key of a provider, which has the name of a variable; waits for its source."""
+
+    async def found_key(self, variable: str) -> FoundSecrets:
+        """Return the same, and let others work meanwhile."""
+
+
+class SecretCleaner(Protocol):
+    """Takes secrets out of texts that are kept, in each form in which a request may carry them."""
+
+    @property
+    def longest(self) -> int:
+        """Characters of the longest form: as many may be missing where a text was cut."""
+
+    def clean(self, text: str) -> str:
+        """Return the text without secrets."""
+
+    def clean_bytes(self, data: bytes) -> bytes:
+        """Return bytes without them, whatever else they are."""
+
+    def clean_value(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without them, in names and in texts."""
 
 
 @runtime_checkable

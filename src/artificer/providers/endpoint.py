@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+from artificer.ports import FoundSecrets, SecretFinder
 from artificer.providers.failures import failure
-from artificer.secrets.resolver import ENVIRONMENT, FoundSecrets, Secrets
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.model import ModelFailure
 
 
@@ -26,7 +27,7 @@ class Endpoint:
     key_variable: str | None = None
 
     key_optional: bool = False
-    secrets: Secrets = ENVIRONMENT
+    secrets: SecretFinder = ENVIRONMENT
 
     def find(self) -> FoundSecrets:
         """Return the key under the name of its variable, or why a request would fail without."""

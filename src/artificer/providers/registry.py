@@ -14,9 +14,9 @@ from msgspec import Struct, field
 
 from artificer.contracts.model_settings import RequestSettings
 from artificer.plugins import Registry
-from artificer.ports import Provider
+from artificer.ports import Provider, SecretFinder
 from artificer.providers.dialects import RETURNS_REASONING
-from artificer.secrets.resolver import ENVIRONMENT, Secrets
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonValue
 
 
@@ -41,7 +41,7 @@ class ProviderPlace(Struct, frozen=True, kw_only=True):
     features: tuple[str, ...] = (RETURNS_REASONING,)
     local_model: Path | None = None
     options: Mapping[str, JsonValue] = field(default_factory=dict)
-    secrets: Secrets = ENVIRONMENT
+    secrets: SecretFinder = ENVIRONMENT
 
 
 class ProviderKind(Struct, frozen=True, kw_only=True):

@@ -14,12 +14,12 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.secret_references import references_in, with_secrets
 from artificer.errors import ConfigError, MissingExtraError
-from artificer.ports import Memo, Payload
+from artificer.ports import FoundSecrets, Memo, Payload, SecretFinder
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.attempts import AttemptLimits, OpenStream, generate_with_attempts
 from artificer.providers.dialects import Dialect
 from artificer.providers.endpoint import Endpoint, lacking
-from artificer.secrets.resolver import ENVIRONMENT, FoundSecrets, Secrets
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -108,7 +108,7 @@ class SdkProvider(ABC, Generic[D]):
         key_optional: bool = False,
         dialect: D | None = None,
         limits: AttemptLimits | None = None,
-        secrets: Secrets = ENVIRONMENT,
+        secrets: SecretFinder = ENVIRONMENT,
     ) -> None:
         self._name = name or self.own_name
         self._secrets = secrets

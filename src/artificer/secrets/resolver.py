@@ -15,11 +15,9 @@ from functools import lru_cache
 from typing import Protocol
 from weakref import WeakSet
 
-from msgspec import Struct, field
-
 from artificer.contracts.secret_references import PREFIXES
 from artificer.errors import OperatorError
-from artificer.ports import SecretSource
+from artificer.ports import FoundSecrets, SecretSource
 from artificer.secrets.answers import NAME, listed, resolved
 from artificer.secrets.environment import Variables
 from artificer.secrets.made import looks_made
@@ -37,25 +35,6 @@ class LearnsSecrets(Protocol):
 
     def learn(self, secrets: Mapping[str, str]) -> None:
         """Take these values out too, which have these names."""
-
-
-class FoundSecrets(Struct, frozen=True):
-    """The values of secrets by their names, if all were found.
-
-    Otherwise ``name`` is one that cannot be had, ``missing`` says so and where it was looked for,
-    as the beginning of a sentence, and ``hint`` what to do. It is ``unknown`` whether there is one
-    if a source cannot be asked: it may answer later.
-    """
-
-    values: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
-    missing: str = ""
-    hint: str = ""
-    unknown: bool = False
-
-    def __repr__(self) -> str:
-        """Show no value."""
-        return f"FoundSecrets({', '.join(self.values)}; {self.missing})"
 
 
 class Secrets:

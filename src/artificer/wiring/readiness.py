@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from artificer.contracts.secret_references import references_in
 from artificer.core.spec import RunSpec
 from artificer.errors import ConfigError
-from artificer.ports import Executor, NeedingKey, NeedingSecrets, Provider, Requiring
+from artificer.ports import Executor, FoundSecrets, NeedingKey, NeedingSecrets, Provider, Requiring
 from artificer.providers.caller import NAME as CALLER
-from artificer.secrets.resolver import FoundSecrets, Secrets
+from artificer.secrets.resolver import Secrets
 
 
 def require(provider: Provider) -> None:

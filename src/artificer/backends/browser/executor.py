@@ -20,9 +20,9 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
 from artificer.errors import BugError, ConfigError
 from artificer.manifests.model import Manifest, ManifestFile
-from artificer.ports import BlobStore, Call, Executor, Receipt
+from artificer.ports import BlobStore, Call, Executor, Receipt, SecretFinder
 from artificer.ports.clock import wall_time
-from artificer.secrets.resolver import ENVIRONMENT, Secrets
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonValue, Problem
 
 
@@ -38,7 +38,7 @@ class BrowserExecutor:
         *,
         blobs: BlobStore,
         live: str = "",
-        secrets: Secrets = ENVIRONMENT,
+        secrets: SecretFinder = ENVIRONMENT,
         now: Now = wall_time,
     ) -> None:
         """``live`` is where the operator's running browser is found, if tools may have a page in

@@ -24,9 +24,8 @@ from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.contracts.scope import Scope
 from artificer.errors import OperatorError
 from artificer.manifests.keys import ToolKeys
-from artificer.ports import Attachment, BlobStore, Receipt
+from artificer.ports import Attachment, BlobStore, Receipt, SecretFinder
 from artificer.ports.attachment import attachment_of
-from artificer.secrets.resolver import Secrets
 from artificer.values.base import JsonValue
 
 
@@ -47,7 +46,7 @@ class Visit:
     site: Site
     blobs: BlobStore
     tenure: UsageLimiter
-    secrets: Secrets
+    secrets: SecretFinder
     now: Now
     _page: BrowserPage | None = None
     _watch: asyncio.Task[None] | None = None

@@ -52,9 +52,18 @@ from artificer.contracts.evidence import Parsed
 from artificer.errors import BugError
 from artificer.manifests.keys import CALL_PLACES, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
-from artificer.ports import BlobStore, Call, CallLocks, Executor, Preview, Probed, Receipt
+from artificer.ports import (
+    BlobStore,
+    Call,
+    CallLocks,
+    Executor,
+    Preview,
+    Probed,
+    Receipt,
+    SecretFinder,
+)
 from artificer.ports.clock import wall_time
-from artificer.secrets.resolver import ENVIRONMENT, Secrets
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.blocks import CallStatus
 
@@ -102,7 +111,7 @@ class CommandExecutor:
         evidence: Path | None = None,
         grants: Grants | None = None,
         sandboxes: Sequence[SandboxFinding] | None = None,
-        secrets: Secrets = ENVIRONMENT,
+        secrets: SecretFinder = ENVIRONMENT,
         now: Now = wall_time,
     ) -> None:
         """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the

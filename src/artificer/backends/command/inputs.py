@@ -20,8 +20,7 @@ from artificer.contracts.arguments.bind import BoundArguments
 from artificer.contracts.arguments.types import Argument
 from artificer.contracts.evidence import Parsed
 from artificer.manifests.model import Manifest
-from artificer.ports import BlobStore
-from artificer.secrets.resolver import Secrets
+from artificer.ports import BlobStore, SecretFinder
 from artificer.values.base import JsonObject, JsonValue, Problem
 
 _HOLDS_SECRET = re.compile(
@@ -77,7 +76,7 @@ async def inputs_of(
     manifest: Manifest[CommandPart],
     values: Mapping[str, JsonValue],
     environment: Mapping[str, str],
-    secrets: Secrets,
+    secrets: SecretFinder,
 ) -> Inputs:
     """Return the inputs of a call, with its secrets and the variables that it inherits."""
     wanted = manifest.part.surroundings

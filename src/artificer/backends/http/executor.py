@@ -37,9 +37,9 @@ from artificer.errors import BugError, MissingExtraError
 from artificer.manifests.keys import KEY_PLACE, TOKEN_PLACE
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.output import parse_output
-from artificer.ports import BlobStore, Call, Executor, Preview, Probed, Receipt
+from artificer.ports import BlobStore, Call, Executor, Preview, Probed, Receipt, SecretFinder
 from artificer.ports.clock import wall_time
-from artificer.secrets.resolver import ENVIRONMENT, Secrets
+from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
@@ -52,7 +52,7 @@ class HttpExecutor:
         tools: Sequence[Manifest[HttpTemplate]],
         *,
         blobs: BlobStore | None = None,
-        secrets: Secrets = ENVIRONMENT,
+        secrets: SecretFinder = ENVIRONMENT,
         resolve: HostResolver = resolve_by_system,
         now: Now = wall_time,
     ) -> None:
@@ -173,7 +173,7 @@ class _Exchange:
         self._redactor = Redactor({})
         self._began = Began.at(now)
 
-    async def run(self, secrets: Secrets, resolve: HostResolver) -> Receipt:
+    async def run(self, secrets: SecretFinder, resolve: HostResolver) -> Receipt:
         """Send, read and judge."""
         seconds = self._call.definition.timeout_ms / 1000
         found = await secrets.found(self._request.secrets, seconds)

@@ -10,10 +10,9 @@ from artificer.backends.context import ExecutorContext
 from artificer.backends.introspect import describe as tell
 from artificer.backends.introspect.module import Module
 from artificer.backends.introspect.spec import TOOLS
-from artificer.backends.secrets.redaction import Redactor
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import BugError
-from artificer.ports import Call, Executor, Receipt, RunReader, RunView
+from artificer.ports import Call, Executor, Receipt, RunReader, RunView, SecretCleaner
 from artificer.shielded import in_thread
 from artificer.values.base import JsonObject
 
@@ -23,7 +22,7 @@ Tell = Callable[[RunView, JsonObject], JsonObject]
 class IntrospectExecutor:
     """Answers a run's questions about itself, and about no other run."""
 
-    def __init__(self, reader: RunReader, module: Module, redactor: Redactor) -> None:
+    def __init__(self, reader: RunReader, module: Module, redactor: SecretCleaner) -> None:
         self._reader = reader
         self._redactor = redactor
         self._tells: dict[str, Tell] = {

@@ -16,15 +16,16 @@ from temporalio.common import Priority, WorkflowIDConflictPolicy, WorkflowIDReus
 from temporalio.service import RPCError
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from artificer.dispatch.assigned import AssignedRuns
-from artificer.dispatch.lanes import LaneFull, Lanes
 from artificer.dispatch.temporal.workflow import ACTIVITY, CANCEL_QUEUE, WORKFLOW, RunWorkflow
 from artificer.errors import OperatorError
 from artificer.ports import (
     CANCEL,
     DispatchedRun,
     ExecuteSegment,
+    LaneFull,
     Parked,
+    RunAssignments,
+    RunLanes,
     SegmentEnd,
 )
 
@@ -57,9 +58,9 @@ class TemporalDispatcher:
         self,
         client: Client,
         queue: str,
-        lanes: Lanes,
+        lanes: RunLanes,
         beat_s: float = 30.0,
-        assigned: AssignedRuns | None = None,
+        assigned: RunAssignments | None = None,
     ) -> None:
         """With ``assigned``, one of the workers that find a new run starts its workflow."""
         self._assigned = assigned

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
-from artificer.dispatch.kinds import DispatcherPlace
 from artificer.errors import ConfigError, MissingExtraError, OperatorError
+from artificer.ports import DispatcherPlace
 
 if TYPE_CHECKING:
     from artificer.dispatch.temporal.dispatcher import TemporalDispatcher
