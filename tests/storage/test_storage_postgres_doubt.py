@@ -19,7 +19,7 @@ from cut_line import CutLine, cutting
 from postgres_server import PostgresServer
 
 from artificer.core.signals import Cancel
-from artificer.errors import Fenced, OperatorError
+from artificer.errors import Fenced, OperatorError, TamperedError
 from artificer.ports import (
     NO_SPENDING,
     UNCLAIMED,
@@ -33,9 +33,10 @@ from artificer.ports import (
 )
 from artificer.storage.postgres.append_statement import Append
 from artificer.storage.postgres.appends import QUICK_BYTES, unit_of
-from artificer.storage.postgres.committing import UnitOfWork
+from artificer.storage.postgres.committing import QuickStatement, UnitOfWork
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
+from artificer.storage.postgres.loop_line import LoopLine, NotDone
 from artificer.storage.postgres.roles import created, statements
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.traces import status
@@ -408,3 +409,53 @@ async def test_a_server_that_is_killed_among_many_appends_loses_and_doubles_none
     assert (await storage.budget.spent("acme", 0)).settled == Amount(80, 160)
     assert await storage.journal.audit() == []
     await storage.aclose()
+
+
+class TestPrepared:
+    """psycopg prepares a statement when it is executed for the sixth time, and may be mistaken."""
+
+    QUERY = b"SELECT 40 + n FROM spare"
+
+    @pytest.fixture
+    async def line(self, url: str, tmp_path: Path) -> AsyncIterator[WritingLine]:
+        storage = await opened(url, tmp_path)
+        line = WritingLine(database(url))
+        self.execute(line, b"CREATE TABLE spare AS SELECT 2 AS n")
+        yield line
+        line.close()
+        await storage.aclose()
+
+    def execute(self, line: WritingLine, query: bytes) -> Any:
+        (cursor,) = line.commit([UnitOfWork(lambda t: t.db.execute(query), is_statement=True)])
+        return cursor
+
+    async def test_one_that_was_skipped_behind_a_failure_works_again(
+        self, line: WritingLine
+    ) -> None:
+        failing = UnitOfWork(lambda t: t.db.execute("SELECT 1 / 0"))
+        unit = UnitOfWork(lambda t: t.db.execute(self.QUERY).fetchone())
+        for _ in range(2):
+            assert isinstance(line.commit([failing])[0], TamperedError)
+        for _ in range(5):
+            assert line.commit([unit]) == [(42,)]
+        silent = UnitOfWork(lambda t: t.db.execute(self.QUERY))
+        assert len(line.commit([failing, silent])) == 2
+        assert line.commit([unit]) == [(42,)]
+
+    async def test_on_the_loops_own_line_another_connection_is_made(
+        self, line: WritingLine, url: str
+    ) -> None:
+        unit = UnitOfWork(
+            lambda t: None, quick=lambda: QuickStatement(self.QUERY, {}, "done", True)
+        )
+        quick = LoopLine(database(url))
+        for _ in range(5):
+            assert await quick.commit(unit) == "done"
+        self.execute(line, b"ALTER TABLE spare RENAME TO away")
+        with pytest.raises(NotDone):
+            await quick.commit(unit)
+        self.execute(line, b"ALTER TABLE away RENAME TO spare")
+        with pytest.raises(NotDone):
+            await quick.commit(unit)
+        assert await quick.commit(unit) == "done"
+        await quick.aclose()

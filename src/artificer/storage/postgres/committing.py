@@ -23,7 +23,6 @@ import psycopg
 from msgspec import Struct
 from msgspec.structs import replace
 from psycopg import Connection
-from psycopg.pq import TransactionStatus
 
 from artificer.errors import ArtificerError
 from artificer.storage.postgres.append_statement import NOT_WRITTEN
@@ -172,9 +171,8 @@ def _assigned(db: Connection) -> str | None:
 
 def _failed(db: Connection, error: BaseException, units: Sequence[UnitOfWork]) -> list[Any]:
     """Undo all; return the outcome of the only unit of work, or raise what ``commit`` says."""
-    if db.info.transaction_status is not TransactionStatus.IDLE:
-        with suppress(psycopg.Error):
-            db.execute("ROLLBACK")
+    with suppress(psycopg.Error):
+        db.rollback()  # psycopg then forgets what it takes for prepared; see `loop_line`
     if isinstance(error, psycopg.errors.PipelineAborted):  # what came after the one that failed
         error = error.__context__ or error
     if is_lost(error) and db.broken:

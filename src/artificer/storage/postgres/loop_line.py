@@ -3,6 +3,9 @@
 Who commits in a thread wakes that thread, which wakes the loop again. On a busy machine that takes
 longer than the server does. Here the loop itself sends the statement and waits for the answer: for
 one that shares its commit with nobody. Whatever does not succeed is left to the thread.
+
+psycopg takes a statement for prepared although one before it in the pipeline had failed, so that it
+was skipped. A rollback makes it forget; where there is none, another connection is needed.
 """
 
 from __future__ import annotations
@@ -50,6 +53,8 @@ class LoopLine:
                 await db.execute(statement.query, statement.values)
         except Exception as error:
             if isinstance(error, psycopg.Error) and not db.broken:
+                if isinstance(error, psycopg.errors.InvalidSqlStatementName):
+                    await db.close()
                 raise NotDone from error
             raise Unknown(None, []) from error
         return statement.result
