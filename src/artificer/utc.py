@@ -1,4 +1,4 @@
-"""Moments, in milliseconds since 1970-01-01 UTC, as texts."""
+"""Moments, in milliseconds since 1970-01-01 UTC, as dates and as texts."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from datetime import UTC, datetime
 from typing import Literal
 
 
+def utc_moment(at: int) -> datetime:
+    """Return the moment itself."""
+    return datetime.fromtimestamp(at / 1000, UTC)
+
+
 def utc_text(at: int) -> str:
     """Return ``2026-11-21 23:45:31``, for people."""
-    return f"{_utc(at):%Y-%m-%d %H:%M:%S}"
+    return f"{utc_moment(at):%Y-%m-%d %H:%M:%S}"
 
 
 def utc_day(at: int) -> str:
     """Return ``2026-11-21``."""
-    return _utc(at).date().isoformat()
+    return utc_moment(at).date().isoformat()
 
 
 def utc_timestamp(at: int, precision: Literal["seconds", "milliseconds"] = "seconds") -> str:
     """Return ``2026-11-21T23:45:31+00:00``, as RFC 3339 has it."""
-    return _utc(at).isoformat(timespec=precision)
-
-
-def _utc(at: int) -> datetime:
-    return datetime.fromtimestamp(at / 1000, UTC)
+    return utc_moment(at).isoformat(timespec=precision)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from decimal import Decimal
 from unicodedata import category
 
 from markupsafe import Markup, escape
 
-from artificer.utc import utc_timestamp
+from artificer.utc import utc_moment, utc_timestamp
 from artificer.values.text import numbered
 
 _STATUS = {
@@ -74,13 +73,13 @@ def stamp(at: int) -> str:
 
 def day(at: int) -> str:
     """The day of a moment, in UTC."""
-    moment = datetime.fromtimestamp(at / 1000, UTC)
+    moment = utc_moment(at)
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
 def time_of_day(at: int) -> str:
     """The time of a moment in its day, in UTC."""
-    return f"{datetime.fromtimestamp(at / 1000, UTC):%H:%M:%S}"
+    return f"{utc_moment(at):%H:%M:%S}"
 
 
 def ago(at: int, now: float | None = None) -> str:

@@ -16,6 +16,7 @@ from artificer.backends.loader import load_folder
 from artificer.config import Config
 from artificer.errors import ConfigError, NotFoundError
 from artificer.manifests.model import ManifestFile
+from artificer.plugins import lacking
 from artificer.ports import Executor
 
 
@@ -48,7 +49,7 @@ def checked_executors(backend: str, made: object) -> list[Executor]:
     """Return the executors that a backend has made. Raises ConfigError for anything else."""
     found: list[Any] = list(made) if isinstance(made, Iterable) else [made]
     for each in found:
-        if not (hasattr(each, "tools") and hasattr(each, "execute")):
+        if lacking(each, ("tools", "execute")):
             raise ConfigError(
                 f"The backend [{backend}] made a {type(each).__name__} where an executor belongs.",
                 hint="Its package returns objects with `tools` and `execute`: update it.",
