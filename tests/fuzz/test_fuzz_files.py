@@ -70,6 +70,12 @@ CEDAR = (
 DO = ToolDefinition(name="do", description="d", input_schema={"type": "object"})
 
 
+def as_read(arguments: Any) -> Any:
+    """The arguments as the gate has read them, None for those that it refuses."""
+    read = parse_object(json.dumps(arguments))
+    return None if isinstance(read, tuple) else read
+
+
 @pytest.mark.req("fuzz-files")
 @given(corpus(*SETTINGS), corpus(*CEDAR), trees({"path": "a/b", "n": 1, "list": [{"a": None}]}))
 @fuzz(60)
@@ -84,13 +90,8 @@ def test_settings_are_read_or_refused_and_policies_decide(
     if isinstance(config, Config):
         with bounded():
             assert config.digest.startswith("sha256:")
-            found = decide(
-                config.policy,
-                DO,
-                arguments if isinstance(arguments, dict) else {},
-                None,
-                consult_here(config.policy),
-            )
+            consult = consult_here(config.policy)
+            found = decide(config.policy, DO, as_read(arguments), None, consult)
         assert isinstance(found, Decision)
 
 
@@ -110,9 +111,10 @@ RULE = {
 @fuzz(100)
 def test_a_rule_is_refused_or_decides(rule: Any, arguments: Any) -> None:
     read = declared(lambda: Rule.read(json.dumps(rule)), also=(ValueError,))
-    if read is not None and isinstance(arguments, dict):
+    given_arguments = as_read(arguments)
+    if read is not None and given_arguments is not None:
         with bounded():
-            found = decide(Policy(rules=(read,)), DO, arguments, Occasion(), None)
+            found = decide(Policy(rules=(read,)), DO, given_arguments, Occasion(), None)
         assert found.decision in ("allow", "deny", "ask")
 
 
@@ -133,8 +135,8 @@ def test_cedar_policies_are_faulty_or_decide(text: str, arguments: Any, name: st
     text = text.encode("utf-8", "replace").decode()
     with bounded():
         found = [*faults(text)]
-        given_arguments = parse_object(json.dumps(arguments))  # as the gate has read them
-        if found or isinstance(given_arguments, tuple):
+        given_arguments = as_read(arguments)
+        if found or given_arguments is None:
             return
         policy = Policy(cedar=(PolicyText(name="x.cedar", text=text),))
         tool = DO.replace(name=re.sub(r"[^A-Za-z0-9_.-]", "_", name[:64]) or "_")
