@@ -6,9 +6,9 @@ Type checkers see the signatures as they are written; this is for programs that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import wraps
-from inspect import CO_COROUTINE, CO_VARKEYWORDS
-from types import FunctionType
+from functools import update_wrapper
+from inspect import CO_VARKEYWORDS
+from types import FunctionType, MethodType
 from typing import Any, TypeVar, cast
 
 from artificer.errors import AuthorError
@@ -58,33 +58,42 @@ def _checked(
     function: FunctionType, owner: type | None = None, place: PlaceOf | None = None
 ) -> Callable[..., Any]:
     code = getattr(function, "__wrapped__", function).__code__
-    if code.co_flags & CO_VARKEYWORDS:
-        return function
-    by_place = code.co_argcount
-    known = frozenset(code.co_varnames[1 : by_place + code.co_kwonlyargcount])
+    return function if code.co_flags & CO_VARKEYWORDS else CheckedFunction(function, owner, place)
 
-    def title(first: object) -> str:
-        kind = owner or (first if isinstance(first, type) else type(first))
-        return kind.__name__ + ("" if code.co_name == "__init__" else f".{code.co_name}")
 
-    def check(positional: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if not known.issuperset(named):
-            refuse_unknown(title(positional[0]), named, known, place)
-        if len(positional) > by_place:
+class CheckedFunction:
+    """A function that refuses what it does not take, and becomes a method as every function does.
+
+    It has the attributes of its function, so that `inspect` takes it for one.
+    """
+
+    def __init__(self, function: FunctionType, owner: type | None, place: PlaceOf | None) -> None:
+        update_wrapper(self, function)
+        self.__code__ = function.__code__
+        self.__defaults__ = function.__defaults__
+        self.__kwdefaults__ = function.__kwdefaults__
+        code = getattr(function, "__wrapped__", function).__code__
+        self._function, self._owner, self._place = function, owner, place
+        self._by_place = code.co_argcount
+        self._known = frozenset(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
+
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, /, *positional: Any, **named: Any) -> Any:
+        if not self._known.issuperset(named):
+            refuse_unknown(self._title(positional), named, self._known, self._place)
+        if len(positional) > self._by_place:
             raise AuthorError(
-                f"{title(positional[0])} takes {by_place - 1} of its arguments by position, not "
-                f"{len(positional) - 1}.",
-                hint=f"Pass the others by name: {', '.join(sorted(known))}.",
+                f"{self._title(positional)} takes {self._by_place - 1} of its arguments by "
+                f"position, not {len(positional) - 1}.",
+                hint=f"Pass the others by name: {', '.join(sorted(self._known))}.",
             )
+        return self._function(*positional, **named)
 
-    @wraps(function)
-    def called(*positional: Any, **named: Any) -> Any:
-        check(positional, named)
-        return function(*positional, **named)
-
-    @wraps(function)
-    async def awaited(*positional: Any, **named: Any) -> Any:
-        check(positional, named)
-        return await function(*positional, **named)
-
-    return awaited if function.__code__.co_flags & CO_COROUTINE else called
+    def _title(self, positional: tuple[Any, ...]) -> str:
+        """The name for messages: that of the class, and of the method unless it constructs."""
+        first = positional[0] if positional else None
+        kind = self._owner or (first if isinstance(first, type) else type(first))
+        name = self._function.__name__
+        return kind.__name__ if name == "__init__" else f"{kind.__name__}.{name}"
