@@ -8,6 +8,7 @@ else: keep this file light.
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Coroutine
 from importlib import import_module
 from inspect import cleandoc
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
@@ -63,7 +64,7 @@ class Command(click.Command):
     """A command: its name, its options, and the function that does the work.
 
     ``work`` is a function below ``artificer.cli``, as ``module:function``. It is called with the
-    settings and the options, and returns an exit code.
+    settings and the options, and returns an exit code. It may be asynchronous.
     """
 
     def __init__(self, name: str, declared: type[Any], work: str) -> None:
@@ -88,8 +89,16 @@ class Command(click.Command):
             gc.freeze()
             gc.set_threshold(COLLECT_EVERY)
             gc.enable()
-        code: int = ctx.invoke(work, settings, self.declared(**ctx.params))
+        code: int = ctx.invoke(_perform, work, settings, self.declared(**ctx.params))
         return code
+
+
+def _perform(work: Callable[[Settings, Any], Any], settings: Settings, options: Any) -> Any:
+    """Do a command's work; asynchronous work on an event loop of its own."""
+    done = work(settings, options)
+    if isinstance(done, Coroutine):
+        return import_module("artificer.cli.interruptible").run_async(done)
+    return done
 
 
 def _parameters(declared: type[Any]) -> list[click.Parameter]:

@@ -7,29 +7,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from artificer.cli.terminal.exits import Interrupted
 from artificer.errors import OperatorError
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def interruptible(command: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Make an asynchronous command a function that :func:`run_async` runs."""
-
-    @wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        return run_async(command(*args, **kwargs))
-
-    return run
 
 
 def run_async(main: Coroutine[Any, Any, T]) -> T:

@@ -13,7 +13,6 @@ from artificer.cli.commands.build import (
     IterateOptions,
     RejectPlanOptions,
 )
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -25,19 +24,16 @@ from artificer.errors import NotFoundError, OperatorError
 from artificer.runs import Run
 
 
-@interruptible
 async def approve(settings: Settings, options: ApprovePlanOptions) -> Exit:
     """Approve the plan or the change that a build waits for."""
     return await _decide(settings, options, "approve")
 
 
-@interruptible
 async def reject(settings: Settings, options: RejectPlanOptions) -> Exit:
     """Reject the plan or the change that a build waits for."""
     return await _decide(settings, options, "reject", options.reason)
 
 
-@interruptible
 async def iterate(settings: Settings, options: IterateOptions) -> Exit:
     """Ask for another plan."""
     return await _decide(settings, options, "iterate", options.feedback)

@@ -7,7 +7,6 @@ import json
 from artificer.builds.scheduler import question_of
 from artificer.builds.state import artifact_digest
 from artificer.cli.commands.build import PlanOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -16,7 +15,6 @@ from artificer.errors import NotFoundError
 from artificer.render.build_artifacts import build_artifact_markdown
 
 
-@interruptible
 async def plan(settings: Settings, options: PlanOptions) -> Exit:
     """Print the plan that waits for a decision, or else the one that is built."""
     async with opened_archive(settings) as archive:

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from artificer.cli.commands.build import PromoteOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import complain, note, out, out_json
@@ -31,7 +30,6 @@ _NEXT_STEPS = {
 }
 
 
-@interruptible
 async def promote(settings: Settings, options: PromoteOptions) -> Exit:
     """Make the build's branch, merge it, and print the commit."""
     if options.no_merge and options.into:

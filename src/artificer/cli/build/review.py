@@ -5,7 +5,6 @@ from __future__ import annotations
 from artificer.builds.state import consents_of
 from artificer.cli.commands.build import ReviewOptions
 from artificer.cli.execution.decider import lines_of
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -16,7 +15,6 @@ MAX_LINES = 100_000
 """Lines of a diff that are printed."""
 
 
-@interruptible
 async def review(settings: Settings, options: ReviewOptions) -> Exit:
     """Print the changes of a build that wait for consent."""
     async with opened_world(settings) as world:

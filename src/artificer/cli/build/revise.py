@@ -5,7 +5,6 @@ from __future__ import annotations
 from artificer.builds.state import BuildState
 from artificer.cli.build.state import build_state
 from artificer.cli.commands.build import RetryOptions, ReviseOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -16,7 +15,6 @@ from artificer.errors import NotFoundError, OperatorError
 from artificer.world import World
 
 
-@interruptible
 async def revise(settings: Settings, options: ReviseOptions) -> Exit:
     """Ask for another plan of a build whose work started."""
     async with opened_world(settings) as world:
@@ -26,7 +24,6 @@ async def revise(settings: Settings, options: ReviseOptions) -> Exit:
         return await send_signal(world, run_id, signal)
 
 
-@interruptible
 async def retry(settings: Settings, options: RetryOptions) -> Exit:
     """Try a failed spec, or the plan, again."""
     async with opened_world(settings) as world:

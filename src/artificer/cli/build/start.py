@@ -14,7 +14,6 @@ from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_prompt
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
@@ -27,7 +26,6 @@ from artificer.runtime.builds.promote import uncommitted
 from artificer.wiring.build_sandbox import held_by
 
 
-@interruptible
 async def start(settings: Settings, options: StartOptions) -> Exit:
     """Build software for a task and deliver the outcome."""
     if options.check is not None and not options.brief:

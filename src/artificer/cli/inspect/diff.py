@@ -9,7 +9,6 @@ from typing import Any
 from msgspec import to_builtins
 
 from artificer.cli.commands.inspect import DiffOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
@@ -24,7 +23,6 @@ LINES = 40
 """Lines of one difference that are shown."""
 
 
-@interruptible
 async def diff(settings: Settings, options: DiffOptions) -> Exit:
     """Print the differences; return 1 if there are any."""
     async with opened_archive(settings) as archive:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import to_builtins
 
 from artificer.cli.commands.inspect import ExplainOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
@@ -17,7 +16,6 @@ WIDTH = 160
 """Characters of one line."""
 
 
-@interruptible
 async def explain(settings: Settings, options: ExplainOptions) -> Exit:
     """Print the status of a run, its cause and the next steps."""
     async with opened_archive(settings) as archive:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from artificer.cli.commands.inspect import OpenOptions
 from artificer.cli.execution.views import views_folder
-from artificer.cli.interruptible import interruptible
+from artificer.cli.interruptible import run_async
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
@@ -18,14 +18,13 @@ from artificer.cli.terminal.exits import Exit
 
 def open_report(settings: Settings, options: OpenOptions) -> Exit:
     """Print the path of the report and open it."""
-    page = _page(settings, options)
+    page = run_async(_page(settings, options))
     out(str(page))
     if not options.only_print and not (_has_display() and webbrowser.open(page.as_uri())):
         note("It was not opened: no display is available.")
     return Exit.OK
 
 
-@interruptible
 async def _page(settings: Settings, options: OpenOptions) -> Path:
     """Return the path of the report; it is written if it does not exist."""
     async with opened_archive(settings) as archive:

@@ -12,7 +12,6 @@ from artificer.archive import Archive
 from artificer.cli.commands.inspect import RunsOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.inspect.show_tree import Tree, tree_of
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out_json
 from artificer.cli.terminal.exits import Exit
@@ -31,7 +30,6 @@ PROMPT = 48
 """Characters of a prompt that are shown."""
 
 
-@interruptible
 async def runs(settings: Settings, options: RunsOptions) -> Exit:
     """Print the newest runs as a table or as JSON."""
     if options.as_tree and options.everything:

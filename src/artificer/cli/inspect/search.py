@@ -9,7 +9,6 @@ from msgspec import to_builtins
 from artificer.archive import Archive
 from artificer.cli.commands.inspect import SearchOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import clean, note, out_json, out_styled, styled
 from artificer.cli.terminal.exits import Exit
@@ -20,7 +19,6 @@ from artificer.utc import utc_text
 from artificer.values.words import terms_of
 
 
-@interruptible
 async def search(settings: Settings, options: SearchOptions) -> Exit:
     """Print the records that hold all the words, newest first, as text or as JSON."""
     words = " ".join(options.words)

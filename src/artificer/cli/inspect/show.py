@@ -10,7 +10,6 @@ from artificer.archive import is_queued
 from artificer.cli.commands.inspect import ShowOptions
 from artificer.cli.inspect.show_tree import tree_of
 from artificer.cli.inspect.timeline import DETAIL, Entry, entries
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
@@ -26,7 +25,6 @@ NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""
 
 
-@interruptible
 async def show(settings: Settings, options: ShowOptions) -> Exit:
     """Print a run record by record."""
     forms = (options.raw, options.as_json or options.as_tree, options.html is not None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from artificer.archive import trail
 from artificer.cli.commands.journal import AuditOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import out_styled
@@ -13,7 +12,6 @@ from artificer.cli.terminal.words import milliseconds
 from artificer.runtime.trail import line_of
 
 
-@interruptible
 async def audit(settings: Settings, options: AuditOptions) -> Exit:
     """Print JSON lines as they are read. Raises TamperedError."""
     async with opened_archive(settings) as archive:

@@ -7,7 +7,6 @@ from msgspec import to_builtins
 
 from artificer.archive import Archive
 from artificer.cli.commands.journal import BudgetOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
@@ -19,7 +18,6 @@ from artificer.money import micros
 from artificer.runtime.day_budget import DayBudget
 
 
-@interruptible
 async def budget(settings: Settings, options: BudgetOptions) -> Exit:
     """Print the spending of today, or correct that of a day."""
     if options.set_tokens is not None or options.set_dollars is not None:

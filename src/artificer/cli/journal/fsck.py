@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from artificer.cli.commands.journal import FsckOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -15,7 +14,6 @@ from artificer.maintenance import Maintenance
 from artificer.runtime.keeping import StorageCheck
 
 
-@interruptible
 async def fsck(settings: Settings, options: FsckOptions) -> Exit:
     """Print problems and unreferenced files; return 1 if there are problems."""
     if options.repair:

@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 from artificer.cli.commands.journal import GcOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out_json
@@ -16,7 +15,6 @@ from artificer.cli.terminal.working import working
 from artificer.maintenance import Maintenance
 
 
-@interruptible
 async def gc(settings: Settings, options: GcOptions) -> Exit:
     """Remove the blobs, or print how many would be removed."""
     seconds = 60 * options.older_than

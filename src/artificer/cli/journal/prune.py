@@ -11,7 +11,6 @@ import click
 from artificer.archive import is_of_build
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
@@ -30,7 +29,6 @@ _WITHOUT_CONTENTS = ("pruned", "unreadable")
 """The statuses of runs of which nothing is known: one may be pruned by its name alone."""
 
 
-@interruptible
 async def prune(settings: Settings, options: PruneOptions) -> Exit:
     """Delete the contents of runs, or list the runs."""
     if not options.runs and options.older_than is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec import to_builtins
 
 from artificer.cli.commands.journal import ReplayOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -14,7 +13,6 @@ from artificer.cli.terminal.words import count
 from artificer.runtime.replay import Replay
 
 
-@interruptible
 async def replay(settings: Settings, options: ReplayOptions) -> Exit:
     """Print the result of the replay; return 1 for a divergence."""
     async with opened_archive(settings) as archive:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.cli.commands.journal import VerifyOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -17,7 +16,6 @@ from artificer.runtime.kept import WORLD, KeptHeads, read_kept
 from artificer.runtime.verify import Verification
 
 
-@interruptible
 async def verify(settings: Settings, options: VerifyOptions) -> Exit:
     """Print problems and heads; return 1 if there are problems."""
     kept = None if options.against is None else _read(options.against)

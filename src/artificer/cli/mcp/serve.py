@@ -13,7 +13,6 @@ from artificer.backends.mcp.settings import McpConfig
 from artificer.cli.commands.mcp import McpOptions
 from artificer.cli.commands.shared import ExecutionOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.mcp.resources import Resources
 from artificer.cli.mcp.server import ToolServer, serve_http, serve_stdio
 from artificer.cli.mcp.wire import Served
@@ -31,7 +30,6 @@ from artificer.wiring.toolbox import ToolBox, build_tools
 from artificer.world import World
 
 
-@interruptible
 async def serve(settings: Settings, options: McpOptions) -> Exit:
     """Serve the tools until the client closes the connection."""
     execution = ExecutionOptions(local_model=None, compat=options.compat)

@@ -14,7 +14,7 @@ from artificer.cli.commands.recordings import (
     REPORT_FORMATS,
     ExportOptions,
 )
-from artificer.cli.interruptible import interruptible
+from artificer.cli.interruptible import run_async
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -34,7 +34,7 @@ _TEXTS = frozenset(("html", "md", "json", "csv", "svg", "txt"))
 def export(settings: Settings, options: ExportOptions) -> Exit:
     """Write the file and print its path."""
     _check(options)
-    run_id, files = _made(settings, options)
+    run_id, files = run_async(_made(settings, options))
     name, data = next(iter(files.items()))
     if options.out == STDOUT:
         _print(data)
@@ -77,7 +77,6 @@ def _check(options: ExportOptions) -> None:
         raise click.UsageError(f"A terminal cannot show {options.form}: name a file with --out.")
 
 
-@interruptible
 async def _made(settings: Settings, options: ExportOptions) -> tuple[str, Files]:
     """Return the id of the run, and its files."""
     async with opened_archive(settings) as archive:

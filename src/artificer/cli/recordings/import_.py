@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.cli.commands.recordings import ImportOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
@@ -15,7 +14,6 @@ from artificer.recordings.file import read_file
 from artificer.world import World
 
 
-@interruptible
 async def import_run(settings: Settings, options: ImportOptions) -> Exit:
     """Add the run and print its id."""
     async with opened_world(settings) as world:

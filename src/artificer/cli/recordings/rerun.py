@@ -12,7 +12,6 @@ import click
 
 from artificer.cli.commands.recordings import TestOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import clean, note, out, out_json
 from artificer.cli.terminal.exits import Exit
@@ -35,7 +34,6 @@ class TestResult:
     seconds: float
 
 
-@interruptible
 async def test(settings: Settings, options: TestOptions) -> Exit:
     """Test every file and print the results; return 1 if a test failed."""
     files = list(dict.fromkeys(file for path in options.recordings for file in _files(path)))

@@ -7,7 +7,6 @@ from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_prompt
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for, user_name
@@ -16,7 +15,6 @@ from artificer.core.signals import FollowUp
 from artificer.ports.attachment import attachment_at
 
 
-@interruptible
 async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
     """Send the prompt to a run, resume it and deliver its outcome."""
     prompt = read_prompt(options.prompt)

@@ -13,7 +13,6 @@ from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
@@ -22,7 +21,6 @@ from artificer.ports.attachment import attachment_at
 from artificer.runtime.fork import ForkChanges
 
 
-@interruptible
 async def fork(settings: Settings, options: ForkOptions) -> Exit:
     """Fork a run and deliver the outcome of the fork."""
     attachments = list(map(attachment_at, options.attach))

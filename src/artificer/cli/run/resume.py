@@ -7,14 +7,12 @@ from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
 
 
-@interruptible
 async def resume(settings: Settings, options: ResumeOptions) -> Exit:
     """Continue a run and deliver its outcome."""
     with following_run(settings) as progress:

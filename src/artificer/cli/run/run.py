@@ -16,7 +16,6 @@ from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_prompt
 from artificer.cli.execution.sampling import settings_in
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.run.submitted import check_submitted, submit
 from artificer.cli.settings import Settings
@@ -36,7 +35,6 @@ from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_value
 
 
-@interruptible
 async def run(settings: Settings, options: RunOptions) -> Exit:
     """Run a prompt and deliver its outcome."""
     check_submitted(options)

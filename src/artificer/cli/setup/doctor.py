@@ -10,7 +10,6 @@ from pathlib import Path
 from artificer.backends.sandbox.sandbox import choose, findings
 from artificer.cli.commands.setup import DoctorOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.setup.databases import is_in_database, replication_of
 from artificer.cli.setup.plugged_in import plug_ins
@@ -39,7 +38,6 @@ class Diagnosis:
     hint: str = ""
 
 
-@interruptible
 async def doctor(settings: Settings, options: DoctorOptions) -> Exit:
     """Print what was found; return 1 if something is wrong."""
     config = configuration(settings)

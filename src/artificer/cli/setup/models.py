@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 from artificer.cli.commands.setup import ModelsOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out_json
 from artificer.cli.terminal.exits import Exit
@@ -20,7 +19,6 @@ EXAMPLES = 3
 """Models of a provider that the table shows; --json shows all that are known."""
 
 
-@interruptible
 async def models(settings: Settings, options: ModelsOptions) -> Exit:
     """Print the providers as a table or as JSON. Only servers of this machine are asked."""
     config = configuration(settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from artificer.cli.commands.signals import ApproveOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -15,7 +14,6 @@ from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Question
 
 
-@interruptible
 async def approve(settings: Settings, options: ApproveOptions) -> Exit:
     """Send the answer, or list the calls that wait."""
     async with opened_world(settings) as world:

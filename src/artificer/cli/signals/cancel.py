@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from artificer.cli.commands.signals import CancelOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
@@ -18,7 +17,6 @@ CHECKS, PAUSE_S = 12, 0.25
 """How often, and how many seconds apart, to check whether a worker has ended the run."""
 
 
-@interruptible
 async def cancel(settings: Settings, options: CancelOptions) -> Exit:
     """End the run and print its status."""
     async with opened_world(settings) as world:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from artificer.cli.commands.signals import PauseOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -12,7 +11,6 @@ from artificer.cli.terminal.exits import Exit
 from artificer.core.signals import Pause
 
 
-@interruptible
 async def pause(settings: Settings, options: PauseOptions) -> Exit:
     """Send the signal."""
     async with opened_world(settings) as world:

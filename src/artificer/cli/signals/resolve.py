@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from artificer.cli.commands.signals import ResolveOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -15,7 +14,6 @@ from artificer.core.state import Doubt
 from artificer.errors import NotFoundError, OperatorError
 
 
-@interruptible
 async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
     """Send the answer, or list the uncertain calls."""
     async with opened_world(settings) as world:

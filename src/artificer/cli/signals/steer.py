@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from artificer.cli.commands.signals import SteerOptions
 from artificer.cli.execution.prompt import read_prompt
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -14,7 +13,6 @@ from artificer.core.signals import Steer
 from artificer.ports.attachment import attachment_at
 
 
-@interruptible
 async def steer(settings: Settings, options: SteerOptions) -> Exit:
     """Send the message."""
     text = read_prompt(options.text)

@@ -8,7 +8,6 @@ from msgspec import to_builtins
 
 from artificer.artifacts.ticked import TickedChecklist
 from artificer.cli.commands.signals import TickOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
@@ -19,7 +18,6 @@ from artificer.errors import NotFoundError
 LABEL = 320
 
 
-@interruptible
 async def tick(settings: Settings, options: TickOptions) -> Exit:
     """Tick off an item, or show the checklists."""
     async with opened_world(settings) as world:

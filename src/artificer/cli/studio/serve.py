@@ -10,7 +10,6 @@ from importlib.util import find_spec
 
 from artificer.cli.commands.studio import StudioOptions
 from artificer.cli.execution.agents import load_agent
-from artificer.cli.interruptible import interruptible
 from artificer.cli.json_log import start_log
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
@@ -25,7 +24,6 @@ GRACE_S = 3
 """Seconds that open pages get to end when the studio stops."""
 
 
-@interruptible
 async def serve(settings: Settings, options: StudioOptions) -> Exit:
     """Serve this project's world. Raises OperatorError for a taken port, NotFoundError."""
     for needed in ("starlette", "uvicorn", "multipart"):

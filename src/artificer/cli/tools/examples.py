@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from artificer.cli.commands.tools import TestToolsOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
@@ -21,7 +20,6 @@ from artificer.wiring.toolbox import ToolBox, build_tools
 _STATUS = {"success": "ok"}
 
 
-@interruptible
 async def test(settings: Settings, options: TestToolsOptions) -> Exit:
     """Run the examples and print their results; return 1 if one is wrong."""
     config = configuration(settings)

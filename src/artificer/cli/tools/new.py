@@ -13,7 +13,6 @@ from pathlib import Path
 from artificer.backends.process.environment import child_environment
 from artificer.backends.process.run import run_process
 from artificer.cli.commands.tools import NewToolOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
@@ -65,7 +64,6 @@ def _snake(word: str) -> str:
     return re.sub(r"\W+", "_", word.lower()).strip("_")
 
 
-@interruptible
 async def new(settings: Settings, options: NewToolOptions) -> Exit:
     """Read the program's help and print the draft."""
     text = await _help_of(options.program, options.subcommands)

@@ -7,7 +7,6 @@ from typing import Any
 
 from artificer.cli.commands.policy import CheckPolicyOptions, ExplainPolicyOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
@@ -29,7 +28,6 @@ from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import build_tools
 
 
-@interruptible
 async def check(settings: Settings, options: CheckPolicyOptions) -> Exit:
     """Print the rules and their faults; return 1 if there are any."""
     config = configuration(settings)
@@ -75,7 +73,6 @@ def _condition(facts: dict[str, Any]) -> str:
     return f"{facts['at']}[" + " ".join(f"{name}={value}" for name, value in others.items()) + "]"
 
 
-@interruptible
 async def explain(settings: Settings, options: ExplainPolicyOptions) -> Exit:
     """Print the gate's decision about a call, and the rules that led to it."""
     config = configuration(settings)

@@ -9,7 +9,6 @@ from artificer.backends.refusal import refuse
 from artificer.cli.commands.shared import ExecutionOptions
 from artificer.cli.commands.tools import RunToolOptions
 from artificer.cli.configuration import configuration
-from artificer.cli.interruptible import interruptible
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
@@ -21,7 +20,6 @@ from artificer.wiring.storage import memory_storage
 from artificer.wiring.toolbox import ToolBox, build_tools
 
 
-@interruptible
 async def run(settings: Settings, options: RunToolOptions) -> Exit:
     """Pass a call through the gate, perform it and print its evidence."""
     execution = ExecutionOptions(local_model=None, compat=options.compat)

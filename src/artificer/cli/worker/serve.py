@@ -9,7 +9,6 @@ from contextlib import aclosing, suppress
 from artificer.cli.commands.worker import ServeOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.execution.agents import load_agent
-from artificer.cli.interruptible import interruptible
 from artificer.cli.json_log import start_log
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.exits import Exit
@@ -25,7 +24,6 @@ from artificer.world import World, storage_of
 log = logging.getLogger("artificer.worker")
 
 
-@interruptible
 async def serve(settings: Settings, options: ServeOptions) -> Exit:
     """Work until SIGINT or SIGTERM. Raises ConfigError, OperatorError."""
     config = configuration(settings, options)

@@ -8,7 +8,6 @@ from artificer.backends.workspace.folder import FolderCommit, check_out, commit_
 from artificer.backends.workspace.service import VersionConflict
 from artificer.backends.workspace.spec.version import MAX_MESSAGE
 from artificer.cli.commands.workspace import CheckoutOptions, CommitOptions
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
@@ -16,7 +15,6 @@ from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 
 
-@interruptible
 async def checkout(settings: Settings, options: CheckoutOptions) -> Exit:
     """Write the files of a workspace to a folder."""
     async with opened_archive(settings) as archive:
@@ -25,7 +23,6 @@ async def checkout(settings: Settings, options: CheckoutOptions) -> Exit:
     return Exit.OK
 
 
-@interruptible
 async def commit(settings: Settings, options: CommitOptions) -> Exit:
     """Commit the files of a folder; return 1 if the workspace has a newer version."""
     if len(options.message) > MAX_MESSAGE:

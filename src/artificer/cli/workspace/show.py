@@ -13,7 +13,6 @@ from artificer.cli.commands.workspace import (
     LogOptions,
     ShowFilesOptions,
 )
-from artificer.cli.interruptible import interruptible
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, one_line, out, out_json
@@ -24,7 +23,6 @@ from artificer.errors import NotFoundError
 from artificer.utc import utc_text
 
 
-@interruptible
 async def list_workspaces(settings: Settings, options: ListWorkspacesOptions) -> Exit:
     """Print the newest version of each workspace."""
     async with opened_archive(settings) as archive:
@@ -43,7 +41,6 @@ async def list_workspaces(settings: Settings, options: ListWorkspacesOptions) ->
     return Exit.OK
 
 
-@interruptible
 async def show(settings: Settings, options: ShowFilesOptions) -> Exit:
     """Print the files of a workspace, or one file."""
     async with opened_archive(settings) as archive:
@@ -88,7 +85,6 @@ def _print_file(data: bytes) -> None:
         sys.stdout.buffer.write(data)
 
 
-@interruptible
 async def log(settings: Settings, options: LogOptions) -> Exit:
     """Print the newest versions of a workspace."""
     async with opened_archive(settings) as archive:
@@ -104,7 +100,6 @@ async def log(settings: Settings, options: LogOptions) -> Exit:
     return Exit.OK
 
 
-@interruptible
 async def diff(settings: Settings, options: DiffVersionsOptions) -> Exit:
     """Print the differences between two versions."""
     async with opened_archive(settings) as archive:
