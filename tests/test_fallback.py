@@ -14,7 +14,7 @@ from artificer.contracts.model_settings import ModelKeys
 from artificer.errors import ConfigError
 from artificer.money import PriceConfig
 from artificer.ports import Provider
-from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
+from artificer.providers.scripted import ScriptedProvider, ScriptedReply
 from artificer.runtime.fork import ForkChanges
 from artificer.values.model import ModelFailure
 from artificer.wiring.forks import new_fork
@@ -22,11 +22,11 @@ from artificer.wiring.forks import new_fork
 BUSY = ModelFailure(code="overloaded", message="Too much to do.")
 
 
-def script(*answers: ScriptedAnswer, name: str = "scripted") -> ScriptedProvider:
+def script(*answers: ScriptedReply, name: str = "scripted") -> ScriptedProvider:
     return ScriptedProvider(answers, name=name)
 
 
-def two(*after: ScriptedAnswer) -> list[str | Provider]:
+def two(*after: ScriptedReply) -> list[str | Provider]:
     return [script(BUSY, name="first"), script(*after, name="second")]
 
 

@@ -67,8 +67,8 @@ class TestCollecting:
         loose = world._resources.storage.blobs.put(b"nobody's")
         assert (await world.maintenance.gc(older_than_s=0, dry_run=True)).files == 1
         assert world._resources.storage.blobs.has(loose)
-        sweep = await world.maintenance.gc(older_than_s=0)
-        assert (sweep.files, sweep.bytes, sweep.kept) == (1, 8, len(before))
+        collected = await world.maintenance.gc(older_than_s=0)
+        assert (collected.files, collected.bytes, collected.kept) == (1, 8, len(before))
         assert set(world._resources.storage.blobs.digests()) == before
         assert (await world.archive.verify()).sound and (await world.archive.replay(kept)).identical
 

@@ -14,7 +14,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError
-from artificer.ports import Call, Memo, Payload, Question, Receipt
+from artificer.ports import Call, Memo, PreparedRequest, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.blocks import Message
 from artificer.values.model import ModelFailure, Usage
@@ -137,10 +137,12 @@ class Answering:
     def __init__(self, answer: Any) -> None:
         self.answers = [answer, say("Hello.")]
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
-        return Payload({}, "messages", memo.items(None, messages, lambda m: [m.to_json()]))
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
+        return PreparedRequest({}, "messages", memo.items(None, messages, lambda m: [m.to_json()]))
 
-    async def generate(self, payload: Payload, on_delta: object) -> Any:
+    async def generate(self, prepared: PreparedRequest, on_delta: object) -> Any:
         answer = self.answers.pop(0)
         return answer() if callable(answer) else answer
 

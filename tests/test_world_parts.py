@@ -19,7 +19,7 @@ from artificer.core.record import EventLine
 from artificer.core.signals import AnswerCall, FollowUp
 from artificer.errors import AuthorError, ConfigError
 from artificer.ports import Storage, StoragePlace
-from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider, call, reply
+from artificer.providers.scripted import ScriptedProvider, ScriptedReply, call, reply
 from artificer.runtime.fork import ForkChanges
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.storage.sqlite.storage import SqliteStorage
@@ -42,7 +42,7 @@ class Mine(ScriptedProvider):
 
     name = "mine"
 
-    def __init__(self, script: list[ScriptedAnswer]) -> None:
+    def __init__(self, script: list[ScriptedReply]) -> None:
         super().__init__(script)
         self.closed = 0
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from artificer.world import World
 
 
-class AttendArguments(TypedDict, total=False):
+class CommonArguments(TypedDict, total=False):
     """The world of a run, who approves its calls, and the dependencies of its functions."""
 
     world: World | None
@@ -19,14 +19,14 @@ class AttendArguments(TypedDict, total=False):
     deps: Any
 
 
-class AnswerArguments(AttendArguments, total=False):
+class AnswerArguments(CommonArguments, total=False):
     """The options of `Agent.approve` and `Agent.deny`."""
 
     reason: str
     by: str
 
 
-class StreamArguments(AttendArguments, total=False):
+class StreamArguments(CommonArguments, total=False):
     """The options of `Agent.stream`."""
 
     run_id: str | None
@@ -39,7 +39,7 @@ class RunArguments(StreamArguments, total=False):
     observer: Observer | None
 
 
-class FollowUpArguments(AttendArguments, total=False):
+class FollowUpArguments(CommonArguments, total=False):
     """The options of `Agent.follow_up`."""
 
     observer: Observer | None

@@ -15,8 +15,8 @@ from artificer.errors import OperatorError
 from artificer.ports import Amount, Correction, Prunable
 from artificer.runtime.keeping import (
     GRACE_S,
+    CollectedBlobs,
     StorageCheck,
-    Sweep,
     check_world,
     collect,
     remove_views,
@@ -88,7 +88,7 @@ class Maintenance:
         older_than_s: float = GRACE_S,
         dry_run: bool = False,
         progress: ReportProgress = unreported,
-    ) -> Sweep:
+    ) -> CollectedBlobs:
         """Remove the blobs that nothing refers to. Raises TamperedError where that is unclear."""
         storage = self._resources.storage
         return await collect(

@@ -26,7 +26,7 @@ _NAMES = {
     ),
     "agent_arguments": (
         "AnswerArguments",
-        "AttendArguments",
+        "CommonArguments",
         "FollowUpArguments",
         "ForkArguments",
         "ResumeArguments",
@@ -51,7 +51,7 @@ _NAMES = {
     "artifacts.ticks": ("ItemTick",),
     "artifacts.ticked": ("ItemState", "TickedChecklist"),
     "wiring.checklists": ("Checklists", "Ticked"),
-    "providers.scripted": ("ScriptedAnswer",),
+    "providers.scripted": ("ScriptedReply",),
     # policies and settings
     "core.conditions": ("Match",),
     "core.policy": ("DecisionWord", "Occasion", "PolicyQuery", "PolicyText"),
@@ -203,7 +203,15 @@ _NAMES = {
     "wiring.builds": ("Builds",),
     # the journal, the budget, worlds and what they tell of runs
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
-    "ports": ("Budget", "Correction", "Memo", "Payload", "Signals", "Snapshots", "Versions"),
+    "ports": (
+        "Budget",
+        "Correction",
+        "Memo",
+        "PreparedRequest",
+        "Signals",
+        "Snapshots",
+        "Versions",
+    ),
     "ports.secrets": ("SecretSource",),
     "ports.budget": ("Amount", "Reservation", "Settlement", "SpendingLimit", "Spent"),
     "runtime.day_budget": ("DayBudget",),
@@ -219,7 +227,7 @@ _NAMES = {
     "runs": ("History",),
     "runtime.compare": ("Comparison", "Difference", "First", "TurnDifference"),
     "runtime.explain": ("Explanation", "Refusal"),
-    "runtime.keeping": ("StorageCheck", "Sweep"),
+    "runtime.keeping": ("CollectedBlobs", "StorageCheck"),
     "runtime.kept": ("Compared", "KeptHeads"),
     "runtime.progress": ("ReportProgress",),
     "runtime.replay": ("Divergence",),

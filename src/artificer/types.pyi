@@ -1,7 +1,7 @@
 """The types that `types.py` imports when they are used, for type checkers."""
 
 from artificer.agent_arguments import AnswerArguments as AnswerArguments
-from artificer.agent_arguments import AttendArguments as AttendArguments
+from artificer.agent_arguments import CommonArguments as CommonArguments
 from artificer.agent_arguments import FollowUpArguments as FollowUpArguments
 from artificer.agent_arguments import ForkArguments as ForkArguments
 from artificer.agent_arguments import ResumeArguments as ResumeArguments
@@ -189,7 +189,7 @@ from artificer.money import TierConfig as TierConfig
 from artificer.ports import Budget as Budget
 from artificer.ports import Correction as Correction
 from artificer.ports import Memo as Memo
-from artificer.ports import Payload as Payload
+from artificer.ports import PreparedRequest as PreparedRequest
 from artificer.ports import Signals as Signals
 from artificer.ports import Snapshots as Snapshots
 from artificer.ports import Versions as Versions
@@ -213,7 +213,7 @@ from artificer.ports.journal import Record as Record
 from artificer.ports.journal import RunHead as RunHead
 from artificer.ports.journal import Spending as Spending
 from artificer.ports.secrets import SecretSource as SecretSource
-from artificer.providers.scripted import ScriptedAnswer as ScriptedAnswer
+from artificer.providers.scripted import ScriptedReply as ScriptedReply
 from artificer.report import Views as Views
 from artificer.run_artifact import RunArtifact as RunArtifact
 from artificer.run_artifact import RunArtifacts as RunArtifacts
@@ -228,8 +228,8 @@ from artificer.runtime.day_budget import DayBudget as DayBudget
 from artificer.runtime.explain import Explanation as Explanation
 from artificer.runtime.explain import Refusal as Refusal
 from artificer.runtime.family import ChildNode as ChildNode
+from artificer.runtime.keeping import CollectedBlobs as CollectedBlobs
 from artificer.runtime.keeping import StorageCheck as StorageCheck
-from artificer.runtime.keeping import Sweep as Sweep
 from artificer.runtime.kept import Compared as Compared
 from artificer.runtime.kept import KeptHeads as KeptHeads
 from artificer.runtime.progress import ReportProgress as ReportProgress

@@ -18,7 +18,7 @@ from artificer.dispatch.sweeper import Sweeper, SweepTimes
 from artificer.dispatch.worker import Worker, WorkerOptions
 from artificer.errors import ExistsError, InvalidValueError
 from artificer.ports import CANCEL, AwaitsRuns, DispatchedRun, Parked, RunOver
-from artificer.providers.scripted import ScriptedAnswer
+from artificer.providers.scripted import ScriptedReply
 from artificer.runtime.delays import delay_of
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.dispatcher_suite import WITHIN_S
@@ -29,7 +29,7 @@ from artificer.values.model import ModelFailure
 NO_AGENTS: dict[str, Agent] = {}
 
 
-def world_of(*replies: ScriptedAnswer, **parts: Any) -> World:
+def world_of(*replies: ScriptedReply, **parts: Any) -> World:
     return World.in_memory(providers=[ScriptedProvider(list(replies))], **parts)
 
 
@@ -384,7 +384,7 @@ class TestWorker:
             """Charge."""
             return "charged"
 
-        def answer(body: JsonObject) -> ScriptedAnswer:
+        def answer(body: JsonObject) -> ScriptedReply:
             return reply(call("charge" if "Charge" in str(body["messages"]) else "wait"))
 
         rules = Policy(rules=(Rule(decision="ask", tool="charge"),))

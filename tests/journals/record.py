@@ -42,7 +42,7 @@ from artificer.ports import (
     Head,
     Journal,
     Memo,
-    Payload,
+    PreparedRequest,
     Probed,
     Provider,
     Question,
@@ -94,7 +94,9 @@ class Speaks(ScriptedProvider):
         super().__init__(answers, name=original.name)
         self._original = original
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         return self._original.prepare(request, messages, memo)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.core.signals import FollowUp, Signal, Tick
 from artificer.core.state import RunState
 from artificer.ports import Call
-from artificer.providers.scripted import ScriptedAnswer, call, reply, say
+from artificer.providers.scripted import ScriptedReply, call, reply, say
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.ticks import record_ticks
@@ -15,7 +15,7 @@ from artificer.values.base import JsonObject
 TEXT = "# Release\n\nWhat is to be done, in order.\n\n{{artifact:checklist:todo}}\n"
 
 
-def checklist(*items: tuple[str, str], replace: bool = False, name: str = "todo") -> ScriptedAnswer:
+def checklist(*items: tuple[str, str], replace: bool = False, name: str = "todo") -> ScriptedReply:
     """A reply that makes a checklist of pairs of an id and a text."""
     made: JsonObject = {
         "kind": "checklist",

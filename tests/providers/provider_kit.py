@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from strict_rules import Protocol
 
 from artificer.contracts.definition import ModelRequest, ToolDefinition
-from artificer.ports import Memo, Payload, Provider
+from artificer.ports import Memo, PreparedRequest, Provider
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.attempts import AttemptLimits
 from artificer.providers.openai_chat import OpenAIChat
@@ -66,8 +66,8 @@ async def ask(
     **changes: object,
 ) -> ModelReply | ModelFailure:
     """Prepare and generate once."""
-    payload: Payload = provider.prepare(a_request(**changes), messages, Memo())
-    return await provider.generate(payload, on_delta)
+    prepared: PreparedRequest = provider.prepare(a_request(**changes), messages, Memo())
+    return await provider.generate(prepared, on_delta)
 
 
 def reply(outcome: ModelReply | ModelFailure) -> ModelReply:

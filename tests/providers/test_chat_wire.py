@@ -8,7 +8,7 @@ import pytest
 
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.ports import Memo
-from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.chat_wire import ChatDialect, ChatStream, prepare_request
 from artificer.values.blocks import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from artificer.values.canon import digest
 from artificer.values.model import ModelFailure, ModelReply, ToolChoice
@@ -54,8 +54,8 @@ def reply_of(*chunks: object) -> ModelReply | ModelFailure:
 
 @pytest.mark.req("provider-chat-body")
 def test_a_turn_becomes_system_user_calls_and_results() -> None:
-    payload = to_payload(REQUEST, TURN, Memo(), DIALECT)
-    system, prompt, calls, result = payload.items
+    prepared = prepare_request(REQUEST, TURN, Memo(), DIALECT)
+    system, prompt, calls, result = prepared.items
     assert system == {"role": "system", "content": "Be brief."}
     assert prompt == {"role": "user", "content": "Read it."}
     assert calls["content"] == "Reading."
@@ -72,10 +72,10 @@ def test_a_turn_becomes_system_user_calls_and_results() -> None:
 @pytest.mark.req("provider-chat-body")
 def test_the_memo_keeps_every_item_and_the_body_does_not_change() -> None:
     memo = Memo()
-    first = to_payload(REQUEST, TURN[:1], memo, DIALECT)
-    second = to_payload(REQUEST, TURN, memo, DIALECT)
+    first = prepare_request(REQUEST, TURN[:1], memo, DIALECT)
+    second = prepare_request(REQUEST, TURN, memo, DIALECT)
     assert all(a is b for a, b in zip(first.items, second.items, strict=False))
-    assert digest(second.body) == digest(to_payload(REQUEST, TURN, Memo(), DIALECT).body)
+    assert digest(second.body) == digest(prepare_request(REQUEST, TURN, Memo(), DIALECT).body)
 
 
 @pytest.mark.req("provider-stream-truncated")

@@ -18,7 +18,7 @@ from artificer.core.intents import Compact
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, boundaries, sent
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.values.blocks import (
     Block,
@@ -39,7 +39,7 @@ RESPONSES = responses_wire.ResponsesDialect("a", strict=OPENAI_STRICT, caches=Tr
 
 NOTHING = digest_of(b"")
 
-Wire = Callable[[ModelRequest, Sequence[Message], Memo], Payload]
+Wire = Callable[[ModelRequest, Sequence[Message], Memo], PreparedRequest]
 
 THINKING = {
     "a/chat": {"reasoning_content": "Hm."},
@@ -106,13 +106,13 @@ def histories(draw: st.DrawFn) -> list[Message]:
 
 
 WIRES: dict[Protocol, Wire] = {
-    "chat": lambda *asked: chat_wire.to_payload(*asked, CHAT),
-    "messages": lambda *asked: messages_wire.to_payload(*asked, MESSAGES),
-    "responses": lambda *asked: responses_wire.to_payload(*asked, RESPONSES),
+    "chat": lambda *asked: chat_wire.prepare_request(*asked, CHAT),
+    "messages": lambda *asked: messages_wire.prepare_request(*asked, MESSAGES),
+    "responses": lambda *asked: responses_wire.prepare_request(*asked, RESPONSES),
 }
 
 
-def payloads(history: list[Message], **changes: object) -> dict[Protocol, Payload]:
+def requests(history: list[Message], **changes: object) -> dict[Protocol, PreparedRequest]:
     request = a_request(**changes)
     return {protocol: wire(request, history, Memo()) for protocol, wire in WIRES.items()}
 
@@ -120,9 +120,9 @@ def payloads(history: list[Message], **changes: object) -> dict[Protocol, Payloa
 @pytest.mark.req("provider-any-history")
 @given(histories())
 def test_every_paired_history_is_accepted(history: list[Message]) -> None:
-    for protocol, payload in payloads(history).items():
-        check_request(protocol, payload.body)
-        assert json.loads(canonical(payload.body)) == payload.body
+    for protocol, prepared in requests(history).items():
+        check_request(protocol, prepared.body)
+        assert json.loads(canonical(prepared.body)) == prepared.body
 
 
 @pytest.mark.req("context-window")
@@ -131,8 +131,8 @@ def test_wherever_a_window_may_begin_the_rest_is_accepted(history: list[Message]
     for start in (0, *boundaries(history, 0)):
         assert all(start < later <= len(history) for later in boundaries(history, start))
         window = list(sent(history, Window(start=start, opening="[Left out.]")))
-        for protocol, payload in payloads(window).items():
-            check_request(protocol, payload.body)
+        for protocol, prepared in requests(window).items():
+            check_request(protocol, prepared.body)
 
 
 @pytest.mark.req("context-any")
@@ -173,7 +173,7 @@ def test_a_conversation_that_grows_begins_with_the_bytes_that_were_sent_before(
     before: dict[Protocol, tuple[bytes, list[bytes]]] = {}
     for upto in range(1, len(history) + 1, 2):
         messages = list(sent(history[:upto], window))
-        for protocol, fresh in payloads(messages, cache_key="k").items():
+        for protocol, fresh in requests(messages, cache_key="k").items():
             grown = WIRES[protocol](a_request(cache_key="k"), messages, memos[protocol])
             assert canonical(grown.body) == canonical(fresh.body), "remembered or made anew"
             rest, items = canonical(fresh.fields), [canonical(item) for item in fresh.items]
@@ -189,8 +189,8 @@ def test_requests_with_and_without_tools_are_accepted(
 ) -> None:
     for mode in ("auto", "none", "required"):
         changes = {"tools": tools, "tool_choice": ToolChoice(mode=mode), "system": " "}
-        for protocol, payload in payloads(history, **changes).items():
-            check_request(protocol, payload.body)
+        for protocol, prepared in requests(history, **changes).items():
+            check_request(protocol, prepared.body)
 
 
 @pytest.mark.req("provider-any-history", "provider-raw-arguments")
@@ -203,7 +203,7 @@ def test_any_text_as_arguments_becomes_an_object_that_says_what_it_was(raw: str)
         Message(role="assistant", blocks=(call,)),
         Message(role="user", blocks=(result,)),
     ]
-    bodies = payloads(history)
+    bodies = requests(history)
     sent = [
         json.loads(bodies["chat"].items[2]["tool_calls"][0]["function"]["arguments"]),
         bodies["messages"].items[1]["content"][0]["input"],
@@ -217,7 +217,7 @@ def test_any_text_as_arguments_becomes_an_object_that_says_what_it_was(raw: str)
 @pytest.mark.req("provider-reasoning")
 @given(histories())
 def test_reasoning_of_others_is_never_sent(history: list[Message]) -> None:
-    sent = {protocol: json.dumps(payload.body) for protocol, payload in payloads(history).items()}
+    sent = {protocol: json.dumps(prepared.body) for protocol, prepared in requests(history).items()}
     assert "Hm." not in sent["chat"]
     assert '"signature": "other"' not in sent["messages"]
     assert "reasoning_content" not in sent["messages"]
@@ -243,10 +243,10 @@ def test_own_reasoning_goes_back_in_its_place() -> None:
             Message(role="user", blocks=(result,)),
         ]
 
-    content = payloads(history("a/messages"))["messages"].items[1]["content"]
+    content = requests(history("a/messages"))["messages"].items[1]["content"]
     assert [block["type"] for block in content] == ["thinking", "text", "thinking", "tool_use"]
     assert content[0] == THINKING["a/messages"]
-    items = payloads(history("a/responses"))["responses"].items[1:5]
+    items = requests(history("a/responses"))["responses"].items[1:5]
     assert [item["type"] for item in items] == [
         "reasoning",
         "message",
@@ -255,5 +255,5 @@ def test_own_reasoning_goes_back_in_its_place() -> None:
     ]
     assert items[0] == THINKING["a/responses"]
     dialect = chat_wire.ChatDialect("a", returns_reasoning=True)
-    back = chat_wire.to_payload(a_request(), history("a/chat"), Memo(), dialect).items[2]
+    back = chat_wire.prepare_request(a_request(), history("a/chat"), Memo(), dialect).items[2]
     assert back["reasoning_content"] == "Hm."

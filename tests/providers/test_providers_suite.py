@@ -14,7 +14,7 @@ from strict_rules import Protocol
 from strict_server import Says, StrictServer
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload, Provider
+from artificer.ports import Memo, PreparedRequest, Provider
 from artificer.providers.chain import ProviderChain
 from artificer.providers.recorded import RecordedProvider
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -101,29 +101,37 @@ class Slashed(ScriptedProvider):
 
 
 class Timed(ScriptedProvider):
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
-        payload = super().prepare(request, messages, memo)
-        return Payload({**payload.fields, "at": time.time_ns()}, payload.key, payload.items)
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
+        sent = super().prepare(request, messages, memo)
+        return PreparedRequest({**sent.fields, "at": time.time_ns()}, sent.key, sent.items)
 
 
 class Forgetful(ScriptedProvider):
     """It drops the system text."""
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         return super().prepare(request.replace(system=""), messages, memo)
 
 
 class Short(ScriptedProvider):
     """It sends the last messages only."""
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         return super().prepare(request, messages[-2:], memo)
 
 
 class OneModel(ScriptedProvider):
     """It sends the same model's name whatever is asked for."""
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         return super().prepare(request.replace(model="m"), messages, memo)
 
 
@@ -134,31 +142,39 @@ class OneMemo(ScriptedProvider):
         super().__init__(script)
         self.items: list[Any] = []
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
-        payload = super().prepare(request, messages, Memo())
-        self.items += payload.items[len(self.items) :]
-        return Payload(payload.fields, payload.key, [*self.items])
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
+        sent = super().prepare(request, messages, Memo())
+        self.items += sent.items[len(self.items) :]
+        return PreparedRequest(sent.fields, sent.key, [*self.items])
 
 
 class Changing(ScriptedProvider):
     """It drops messages from the list of the run itself."""
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
-        payload = super().prepare(request, messages, memo)
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
+        sent = super().prepare(request, messages, memo)
         if isinstance(messages, list):
             messages.clear()
-        return payload
+        return sent
 
 
 class Raising(ScriptedProvider):
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         raise ConnectionError("refused")
 
 
 class Babbling(ScriptedProvider):
     """It streams something else than it replies."""
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         on_delta(TextDelta(text="Good morn"))
         return say("Good evening.")
 
@@ -166,7 +182,9 @@ class Babbling(ScriptedProvider):
 class Late(ScriptedProvider):
     """It streams on after it has replied."""
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         asyncio.get_running_loop().call_soon(on_delta, TextDelta(text="Hello."))
         return say("Hello.")
 
@@ -174,7 +192,9 @@ class Late(ScriptedProvider):
 class Slow(ScriptedProvider):
     """It streams on while the next request is answered."""
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         for _ in range(9):
             await asyncio.sleep(0)
 
@@ -190,20 +210,26 @@ class Slow(ScriptedProvider):
 class OtherCall(ScriptedProvider):
     """It streams other arguments than its reply has."""
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         on_delta(ArgumentsDelta(index=0, name="weather", text='{"city":"Rome"}'))
         return reply(call("weather", city="Oslo"))
 
 
 class Empty(ScriptedProvider):
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         return ModelReply(blocks=(TextBlock(text=""),)[:0], stop="end_turn")
 
 
 class Deaf(ScriptedProvider):
     """It goes on after it was cancelled."""
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         for _ in range(100):
             try:
                 await asyncio.sleep(0.02)
@@ -306,7 +332,9 @@ class Leaking(ScriptedProvider):
         self.port = int(url.rpartition(":")[2])
         self.open: list[asyncio.StreamWriter] = []
 
-    async def generate(self, payload: Payload, on_delta: Callable[[Delta], None]) -> ModelReply:
+    async def generate(
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
+    ) -> ModelReply:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         self.open.append(writer)
         await reader.read()

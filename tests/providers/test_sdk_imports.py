@@ -21,11 +21,11 @@ from artificer.values.model import ToolChoice
 request = ModelRequest(model="m", system="s", tools=(), tool_choice=ToolChoice(), max_tokens=9)
 for make in (Anthropic, OpenAIChat, OpenAIResponses):
     provider = make(api_key="k")
-    payload = provider.prepare(request, [user("Hi")], Memo())
+    prepared = provider.prepare(request, [user("Hi")], Memo())
     assert not {"anthropic", "openai", "httpx2"} & sys.modules.keys()
     sys.modules["anthropic"] = sys.modules["openai"] = None
     try:
-        asyncio.run(provider.generate(payload, print))
+        asyncio.run(provider.generate(prepared, print))
     except MissingExtraError as error:
         print(error.extra)
     del sys.modules["anthropic"], sys.modules["openai"]

@@ -17,7 +17,7 @@ from artificer.core.state import FailedModel, RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.ports import Call
 from artificer.providers.chain import ProviderChain
-from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider, call, reply, say
+from artificer.providers.scripted import ScriptedProvider, ScriptedReply, call, reply, say
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import load
 from artificer.runtime.snapshot import keep, restore
@@ -47,7 +47,7 @@ def failed(code: str) -> ModelFailure:
     return ModelFailure.from_json({"code": code, "message": "No."})
 
 
-def models(*scripts: list[ScriptedAnswer]) -> ProviderChain:
+def models(*scripts: list[ScriptedReply]) -> ProviderChain:
     names = ("scripted", "second", "third")
     return ProviderChain(
         [ScriptedProvider(s, name=n) for s, n in zip(scripts, names, strict=False)]
@@ -120,7 +120,7 @@ class TestFailures:
 
         rig = Rig()
         rig.tools.add("look", answer)
-        turns: list[ScriptedAnswer] = [
+        turns: list[ScriptedReply] = [
             *[reply(call("look", n=n)) for n in range(tools)],
             *map(failed, codes),
             say("Done."),
@@ -180,10 +180,10 @@ class TestRequests:
         rig.tools.add("read", read)
         pages = [reply(call("read", n=n)).replace(usage=Usage()) for n in range(9)]
 
-        def speaks(body: JsonObject) -> ScriptedAnswer:
+        def speaks(body: JsonObject) -> ScriptedReply:
             return failed("overloaded") if body["system"] == "Sum up." else pages.pop(0)
 
-        def takes_over(body: JsonObject) -> ScriptedAnswer:
+        def takes_over(body: JsonObject) -> ScriptedReply:
             return say("What was read.") if body["system"] == "Sum up." else say("Done.")
 
         chain = ProviderChain([ScriptedProvider(speaks), ScriptedProvider(takes_over)])
@@ -219,7 +219,7 @@ class TestContinuing:
     async def test_killed_after_the_failure_was_recorded_it_goes_on_with_the_next_model(
         self, rig: Rig
     ) -> None:
-        def dies(body: JsonObject) -> ScriptedAnswer:
+        def dies(body: JsonObject) -> ScriptedReply:
             raise Killed
 
         first = ScriptedProvider([reply(call("look", n=1)), failed("overloaded")])
@@ -227,7 +227,7 @@ class TestContinuing:
             await play(rig, ProviderChain([first, ScriptedProvider(dies)]))
         last = (await rig.events())[-1]
         assert isinstance(last, ev.ModelFailed), "the request of the next model is under way"
-        never: list[ScriptedAnswer] = []
+        never: list[ScriptedReply] = []
         state = await rig.resume(models(never, [say("Hello.")]))
         assert (state.last_text, state.run_spec.model) == ("Hello.", "n")
         assert (await rig.replay()).identical

@@ -50,12 +50,12 @@ async def collected(url: str, folder: Path) -> None:
         loose = blobs.put(b"nobody's " * LARGE)
         assert (await tidy.gc()).files == 0, "it was put just now"
         assert (await tidy.gc(older_than_s=-5, dry_run=True)).files == 1
-        sweep = await tidy.gc(older_than_s=-5)
-        assert (sweep.files, sweep.bytes) == (1, 9 * LARGE)
+        collected = await tidy.gc(older_than_s=-5)
+        assert (collected.files, collected.bytes) == (1, 9 * LARGE)
         assert {*blobs.digests()} == before and not blobs.has(loose)
         await tidy.prune("a", by="ada", reason="old")
-        sweep = await tidy.gc(older_than_s=-5)
-        assert sweep.files + sweep.small > 0
+        collected = await tidy.gc(older_than_s=-5)
+        assert collected.files + collected.small > 0
         assert (await world.archive.verify()).sound
         assert (await world.archive.replay("b")).identical
         assert (await tidy.fsck()).sound

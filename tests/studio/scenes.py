@@ -21,7 +21,7 @@ from artificer.builds.facts import BuildOptions
 from artificer.config import Config
 from artificer.core.policy import Policy, Rule
 from artificer.core.signals import Pause
-from artificer.ports import Payload
+from artificer.ports import PreparedRequest
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.studio.jobs.queue import JobQueue
 from artificer.values.model import (
@@ -161,10 +161,10 @@ class FormingModel(ScriptedProvider):
         self.is_limited = False
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         if self.remaining:
-            return await super().generate(payload, on_delta)
+            return await super().generate(prepared, on_delta)
         self.begun.set()
         while True:
             await self.may_write.wait()
@@ -186,10 +186,10 @@ class PausingModel(ScriptedProvider):
         self._world, self._run = world, run
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         await self._world.send(self._run, Pause(by="Ada"))
-        return await super().generate(payload, on_delta)
+        return await super().generate(prepared, on_delta)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from artificer.config import Config
 from artificer.dispatch.segments import Segments
 from artificer.ownership.job_leases import FILE
 from artificer.ports import AwaitsRuns
-from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider, call, reply, say
+from artificer.providers.scripted import ScriptedProvider, ScriptedReply, call, reply, say
 from artificer.studio.jobs.job_file import JobFile
 from artificer.studio.jobs.queue import JobQueue
 from artificer.studio.words import stamp
@@ -62,7 +62,7 @@ async def test_a_run_that_a_worker_has_begun_is_not_queued_and_one_of_this_proce
         assert not (await world.archive.explain(begun)).queued
 
 
-def of(*replies: ScriptedAnswer, **fields: Any) -> Agent:
+def of(*replies: ScriptedReply, **fields: Any) -> Agent:
     return Agent(ScriptedProvider(list(replies)), kind="chat", **fields)
 
 

@@ -40,7 +40,7 @@ class EventLine(_Line):
 
 
 class IntentLine(_Line):
-    """An intent and its digest. ``request`` is the digest of the payload that Generate sends.
+    """An intent and its digest. ``request`` is the digest of the request that Generate sends.
 
     ``tools`` names the blob of the tools in it, as the provider is given them.
     """

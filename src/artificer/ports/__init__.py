@@ -94,7 +94,7 @@ from artificer.ports.permits import (
 from artificer.ports.provider import (
     Attaching,
     Memo,
-    Payload,
+    PreparedRequest,
     Provider,
     Requiring,
     Switching,
@@ -152,7 +152,7 @@ __all__ = [
     "Prompt",
     "Attaching",
     "Memo",
-    "Payload",
+    "PreparedRequest",
     "Provider",
     "Requiring",
     "CallLocks",

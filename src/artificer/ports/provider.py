@@ -57,7 +57,7 @@ class Memo(Struct):
         return self._items
 
 
-class Payload(Struct, frozen=True):
+class PreparedRequest(Struct, frozen=True):
     """The body of one request as it is handed to the SDK, its growing list apart.
 
     ``headers`` are further ones, with references to secrets (``{_secret:name}``), which are
@@ -80,8 +80,8 @@ class Payload(Struct, frozen=True):
         """The whole body, as it is sent."""
         return {**self.fields, self.key: list(self.items if self.whole is None else self.whole)}
 
-    def with_blobs(self, fetch: Callable[[str], bytes]) -> Payload:
-        """Return the payload with the bytes of its attachments, as it is sent.
+    def with_blobs(self, fetch: Callable[[str], bytes]) -> PreparedRequest:
+        """Return the request with the bytes of its attachments, as it is sent.
 
         ``fetch`` returns a blob's bytes. The digest of a request is made without them.
         """
@@ -96,14 +96,16 @@ class Provider(Protocol):
     def name(self) -> str:
         """The word before the slash in ``anthropic/claude-…``."""
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request to the provider's form. Pure: it does no I/O and imports no SDK.
 
         ``messages`` is always paired: every tool call is followed by its one result.
         """
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Ask the model. Retries are bounded; every failure is a value, never an exception.
 

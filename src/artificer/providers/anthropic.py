@@ -7,9 +7,9 @@ from typing import Any
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import fault_of, messages_part
-from artificer.providers.messages_wire import MessagesDialect, MessagesStream, to_payload
+from artificer.providers.messages_wire import MessagesDialect, MessagesStream, prepare_request
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import SdkProvider
 from artificer.values.blocks import AttachedBlock, Message
@@ -23,9 +23,11 @@ class Anthropic(SdkProvider[MessagesDialect]):
     sdk = "anthropic"
     path = "/v1/messages"
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request. Pure."""
-        return to_payload(request, messages, memo, self._dialect)
+        return prepare_request(request, messages, memo, self._dialect)
 
     def attachment_fault(self, block: AttachedBlock) -> str:
         """Return why a request cannot carry an attachment, or nothing."""
@@ -46,8 +48,8 @@ class Anthropic(SdkProvider[MessagesDialect]):
 
         return AsyncStream[object]
 
-    def _reply_stream(self, payload: Payload) -> MessagesStream:
-        return MessagesStream(self._dialect, payload.tools)
+    def _reply_stream(self, prepared: PreparedRequest) -> MessagesStream:
+        return MessagesStream(self._dialect, prepared.tools)
 
 
 def _make(place: ProviderPlace) -> Anthropic:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, TextBlock, ToolUseBlock
@@ -57,16 +57,18 @@ class CallerProvider:
         self._end = text
         self._changed.set()
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Return the names of the tools and the roles of the messages."""
-        return Payload(
+        return PreparedRequest(
             memo.fields(request, _body),
             "messages",
             memo.items(None, messages, lambda message: [{"role": message.role}]),
         )
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Wait for calls, or for the end."""
         if not self._attached:

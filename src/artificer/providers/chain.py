@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, NeedingKey, Payload, Provider, Requiring
+from artificer.ports import Memo, NeedingKey, PreparedRequest, Provider, Requiring
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -46,15 +46,17 @@ class ProviderChain:
             if isinstance(provider, NeedingKey):
                 await provider.require_key()
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request as the first provider does. Pure."""
         return self.providers[0].prepare(request, messages, memo)
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Ask the first provider."""
-        return await self.providers[0].generate(payload, on_delta)
+        return await self.providers[0].generate(prepared, on_delta)
 
     async def aclose(self) -> None:
         """Close all of them."""

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import chat_part, parts_of
 from artificer.providers.chat_stream import EXTRA, EXTRAS, ChatStream
 from artificer.providers.dialects import NESTED_REASONING, ChatDialect
@@ -38,12 +38,12 @@ from artificer.values.blocks import (
 )
 from artificer.values.text import well_formed
 
-__all__ = ["ChatDialect", "ChatStream", "to_payload"]
+__all__ = ["ChatDialect", "ChatStream", "prepare_request"]
 
 
-def to_payload(
+def prepare_request(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: ChatDialect
-) -> Payload:
+) -> PreparedRequest:
     """Map a request. The system prompt is the first item, and keeps its place in the memo."""
     tools = WireTools(request.tools, strict=dialect.strict)
     system = user(system_text(request, dialect))
@@ -61,7 +61,7 @@ def to_payload(
         return [_assistant_item(message, tools, dialect)]
 
     everything = [system, *messages] if system.text else messages
-    return Payload(
+    return PreparedRequest(
         fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items((dialect.tag, system.text, request.tools), everything, to_wire),

@@ -16,9 +16,9 @@ from pathlib import Path
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import RequestSettings
 from artificer.errors import ConfigError
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attempts import AttemptLimits, generate_with_attempts
-from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.chat_wire import ChatDialect, ChatStream, prepare_request
 from artificer.providers.local_bound import NamedData, named_in
 from artificer.providers.local_fetch import model_path
 from artificer.providers.local_http import post_events
@@ -96,7 +96,9 @@ class Local:
         """Return the settings that make no sense for a model in this machine's memory."""
         return tuple(sorted(settings.named & {"extra_headers", "reasoning", "service_tier"}))
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request. Pure."""
         narrow = _narrowed(request, self._max_tokens, named_in(messages))
         response_format = narrow.response_format
@@ -108,21 +110,21 @@ class Local:
         held = response_format is not None and not narrow.tools
         extra = _extra(narrow.tool_choice, grammar)
         dialect = ChatDialect(self._name, formats=held, text_only=True, extra=extra)
-        return to_payload(narrow, messages, memo, dialect)
+        return prepare_request(narrow, messages, memo, dialect)
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Return the model's reply. Raises MissingExtraError or NotFoundError like ``require``."""
         self.require()
 
         async def open_stream() -> AbstractAsyncContextManager[AsyncIterator[object]]:
             address = await self._server.address()
-            return post_events(address, "/v1/chat/completions", payload.body)
+            return post_events(address, "/v1/chat/completions", prepared.body)
 
         dialect = ChatDialect(self._name)
         return await generate_with_attempts(
-            open_stream, lambda: ChatStream(dialect, payload.tools), on_delta, self._limits
+            open_stream, lambda: ChatStream(dialect, prepared.tools), on_delta, self._limits
         )
 
     async def aclose(self) -> None:

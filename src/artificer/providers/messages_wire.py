@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import messages_part, parts_of
 from artificer.providers.dialects import MessagesDialect
 from artificer.providers.mapping import (
@@ -40,17 +40,17 @@ from artificer.values.blocks import (
 )
 from artificer.values.text import well_formed
 
-__all__ = ["MessagesDialect", "MessagesStream", "to_payload"]
+__all__ = ["MessagesDialect", "MessagesStream", "prepare_request"]
 
 
-def to_payload(
+def prepare_request(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: MessagesDialect
-) -> Payload:
+) -> PreparedRequest:
     """Map a request. Each message is one item; the system prompt stands apart."""
     response_format = wire_format(request, dialect)
     taken = response_format.optional if response_format else 0
     tools = WireTools(request.tools, strict=dialect.strict, optional=taken)
-    return Payload(
+    return PreparedRequest(
         fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="messages",
         items=memo.items(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import chat_part, fault_of
-from artificer.providers.chat_wire import ChatDialect, ChatStream, to_payload
+from artificer.providers.chat_wire import ChatDialect, ChatStream, prepare_request
 from artificer.providers.dialects import foreign_dialect
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import OpenAISdkProvider
@@ -25,9 +25,11 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
     own_name = "openai-chat"
     path = "/chat/completions"
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request. Pure."""
-        return to_payload(request, messages, memo, self._dialect)
+        return prepare_request(request, messages, memo, self._dialect)
 
     def attachment_fault(self, block: AttachedBlock) -> str:
         """Return why a request cannot carry an attachment, or nothing."""
@@ -44,8 +46,8 @@ class OpenAIChat(OpenAISdkProvider[ChatDialect]):
             max_tokens_key="max_completion_tokens",
         )
 
-    def _reply_stream(self, payload: Payload) -> ChatStream:
-        return ChatStream(self._dialect, payload.tools)
+    def _reply_stream(self, prepared: PreparedRequest) -> ChatStream:
+        return ChatStream(self._dialect, prepared.tools)
 
 
 def _make(place: ProviderPlace) -> OpenAIChat:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.strict_dialect import OPENAI_STRICT
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import fault_of, responses_part
 from artificer.providers.mapping import count_of
 from artificer.providers.registry import ProviderKind, ProviderPlace
-from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream, to_payload
+from artificer.providers.responses_wire import ResponsesDialect, ResponsesStream, prepare_request
 from artificer.providers.sdk import OpenAISdkProvider
 from artificer.values.blocks import AttachedBlock, Message
 
@@ -21,9 +21,11 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
     own_name = "openai"
     path = "/responses"
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request. Pure."""
-        return to_payload(request, messages, memo, self._dialect)
+        return prepare_request(request, messages, memo, self._dialect)
 
     def attachment_fault(self, block: AttachedBlock) -> str:
         """Return why a request cannot carry an attachment, or nothing."""
@@ -33,9 +35,9 @@ class OpenAIResponses(OpenAISdkProvider[ResponsesDialect]):
         strict = OPENAI_STRICT if own else None
         return ResponsesDialect(name, strict=strict, caches=own, formats=own)
 
-    def _reply_stream(self, payload: Payload) -> ResponsesStream:
-        budget = count_of(payload.fields, "max_output_tokens")
-        return ResponsesStream(self._dialect, payload.tools, budget)
+    def _reply_stream(self, prepared: PreparedRequest) -> ResponsesStream:
+        budget = count_of(prepared.fields, "max_output_tokens")
+        return ResponsesStream(self._dialect, prepared.tools, budget)
 
 
 def _make(place: ProviderPlace) -> OpenAIResponses:

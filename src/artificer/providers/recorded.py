@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload, Provider
+from artificer.ports import Memo, PreparedRequest, Provider
 from artificer.values.blocks import Message
 from artificer.values.canon import ListDigest
 from artificer.values.model import Delta, ModelFailure, ModelReply
@@ -30,19 +30,21 @@ class RecordedProvider:
         """The name of the provider that was recorded."""
         return self._original.name
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map the request as the recorded provider does."""
         return self._original.prepare(request, messages, memo)
 
-    def digest(self, payload: Payload) -> str:
+    def digest(self, prepared: PreparedRequest) -> str:
         """Return the digest of a request. Only the new messages of its conversation are hashed."""
-        return self._digests.digest(payload.fields, payload.key, payload.items)
+        return self._digests.digest(prepared.fields, prepared.key, prepared.items)
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Return the recorded reply to this request."""
-        digest = self.digest(payload)
+        digest = self.digest(prepared)
         answer = self._answers.get(digest)
         if answer is None:
             return ModelFailure(

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from artificer.contracts.definition import ModelRequest
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import parts_of, responses_part
 from artificer.providers.dialects import ResponsesDialect
 from artificer.providers.mapping import (
@@ -43,7 +43,7 @@ from artificer.values.blocks import (
 )
 from artificer.values.text import well_formed
 
-__all__ = ["ResponsesDialect", "ResponsesStream", "to_payload"]
+__all__ = ["ResponsesDialect", "ResponsesStream", "prepare_request"]
 
 MIN_OUTPUT_TOKENS = 16
 """The API refuses a smaller ``max_output_tokens``."""
@@ -52,9 +52,9 @@ _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt-4")
 """Families of models that refuse to be response_format for encrypted reasoning."""
 
 
-def to_payload(
+def prepare_request(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: ResponsesDialect
-) -> Payload:
+) -> PreparedRequest:
     """Map a request. Each block is an item of its own."""
     tools = WireTools(request.tools, strict=dialect.strict)
 
@@ -68,7 +68,7 @@ def to_payload(
             )
         return _assistant_items(message, tools, dialect.tag)
 
-    return Payload(
+    return PreparedRequest(
         fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
         key="input",
         items=memo.items((dialect.tag, request.tools), messages, to_wire),

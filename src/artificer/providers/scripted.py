@@ -14,7 +14,7 @@ import msgspec
 
 from artificer.contracts.definition import ModelRequest
 from artificer.errors import AuthorError
-from artificer.ports import Memo, Payload
+from artificer.ports import Memo, PreparedRequest
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
 from artificer.values.blocks import (
@@ -37,13 +37,13 @@ from artificer.values.model import (
 )
 from artificer.values.parameters import named_arguments
 
-ScriptedAnswer = ModelReply | ModelFailure | str
+ScriptedReply = ModelReply | ModelFailure | str
 """A reply or a failure; a text is a reply that is only text."""
 
 Script = (
-    Iterable[ScriptedAnswer]
-    | Callable[[JsonObject], ScriptedAnswer]
-    | Callable[[JsonObject], Awaitable[ScriptedAnswer]]
+    Iterable[ScriptedReply]
+    | Callable[[JsonObject], ScriptedReply]
+    | Callable[[JsonObject], Awaitable[ScriptedReply]]
 )
 
 
@@ -93,9 +93,11 @@ class ScriptedProvider:
         """The number of unused replies."""
         return len(self._answers)
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Return the request in its normal form, which is the wire form."""
-        return Payload(
+        return PreparedRequest(
             memo.fields(request, _body), "messages", memo.items(None, messages, _to_wire)
         )
 
@@ -104,12 +106,12 @@ class ScriptedProvider:
         return ""
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Return the next reply and stream its pieces."""
-        self.requests.append(payload.body)
+        self.requests.append(prepared.body)
         if self._function is not None:
-            found = self._function(payload.body)
+            found = self._function(prepared.body)
             answer = await found if inspect.isawaitable(found) else found
         elif self._answers:
             answer = self._answers.pop(0)

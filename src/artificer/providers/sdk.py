@@ -14,7 +14,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import RequestSettings
 from artificer.contracts.secret_references import references_in, with_secrets
 from artificer.errors import ConfigError, MissingExtraError
-from artificer.ports import FoundSecrets, Memo, Payload, SecretFinder
+from artificer.ports import FoundSecrets, Memo, PreparedRequest, SecretFinder
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.attempts import AttemptLimits, OpenStream, generate_with_attempts
 from artificer.providers.dialects import Dialect
@@ -135,7 +135,9 @@ class SdkProvider(ABC, Generic[D]):
         return self._dialect.refused(settings)
 
     @abstractmethod
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request. Pure."""
 
     def require(self) -> None:
@@ -165,21 +167,21 @@ class SdkProvider(ABC, Generic[D]):
             raise MissingExtraError(self.sdk, needed_for=f"A model of the provider {self._name!r}")
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Return the model's reply. Raises MissingExtraError if the SDK is not installed."""
         self._require_sdk()
         key = await self._endpoint.key()
         if isinstance(key, ModelFailure):
             return key
-        headers = (payload.headers or {}).values()
+        headers = (prepared.headers or {}).values()
         found = await self._secrets.found(n for text in headers for n in references_in(text))
         if found.missing:
             return lacking("Not sent", found)
         open_client = await self._client.get(key, self._new_client)
         return await generate_with_attempts(
-            self._opening(open_client, payload, found.values),
-            lambda: self._reply_stream(payload),
+            self._opening(open_client, prepared, found.values),
+            lambda: self._reply_stream(prepared),
             on_delta,
             self._limits,
             secret=key,
@@ -202,7 +204,7 @@ class SdkProvider(ABC, Generic[D]):
         """Return the SDK's class of a stream of objects."""
 
     def _opening(
-        self, open_client: OpenClient, payload: Payload, secrets: Mapping[str, str]
+        self, open_client: OpenClient, prepared: PreparedRequest, secrets: Mapping[str, str]
     ) -> OpenStream:
         """Return a source of the events of one request.
 
@@ -213,14 +215,14 @@ class SdkProvider(ABC, Generic[D]):
 
         async def open_stream() -> Any:
             options = dict(self.options)
-            if payload.headers:
+            if prepared.headers:
                 options["headers"] = {
-                    name: with_secrets(text, secrets) for name, text in payload.headers.items()
+                    name: with_secrets(text, secrets) for name, text in prepared.headers.items()
                 }
             return await open_client.client.post(
                 self.path,
                 cast_to=object,
-                body=payload.body,
+                body=prepared.body,
                 options=options,
                 stream=True,
                 stream_cls=self._stream_class(),
@@ -229,7 +231,7 @@ class SdkProvider(ABC, Generic[D]):
         return open_stream
 
     @abstractmethod
-    def _reply_stream(self, payload: Payload) -> ReplyStream:
+    def _reply_stream(self, prepared: PreparedRequest) -> ReplyStream:
         """Return the stream that assembles the reply to this request."""
 
 

@@ -22,7 +22,7 @@ from artificer.core.sources import MARK
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
-from artificer.ports import Answer, BlobStore, Call, Payload, Provider, Question, Receipt
+from artificer.ports import Answer, BlobStore, Call, PreparedRequest, Provider, Question, Receipt
 from artificer.ports.attachment import attachment_of
 from artificer.providers.chain import each
 from artificer.providers.recorded import RecordedProvider
@@ -74,9 +74,9 @@ class _RecordedModel(RecordedProvider):
         self._inputs = inputs
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        waiting = self._inputs.replies.get(self.digest(payload))
+        waiting = self._inputs.replies.get(self.digest(prepared))
         if not waiting:
             await self._inputs.exhausted()
             raise AssertionError("the recording has ended")

@@ -8,7 +8,7 @@ from artificer.core.outputs import outputs_of
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.ports import Head, Payload, Record
+from artificer.ports import Head, PreparedRequest, Record
 from artificer.runtime.requests import Requests, asks
 from artificer.values.canon import digest_of
 
@@ -29,7 +29,7 @@ class Batch:
         self.blobs: list[bytes] = []
         self.external: list[Intent] = []
         self.adopted = 0
-        self.requests_made: list[tuple[Generate | Compact, Payload]] = []
+        self.requests_made: list[tuple[Generate | Compact, PreparedRequest]] = []
         self._requests = requests
 
     def reduce(self, event: Event) -> list[Intent]:
@@ -56,9 +56,9 @@ class Batch:
     def _intend(self, intent: Intent) -> None:
         request, tools = None, None
         if asks(intent):
-            payload, request = self._requests.prepare(self.state, intent)
-            self.requests_made.append((intent, payload))
-            tools = self._requests.tools(self.state, payload)
+            prepared, request = self._requests.prepare(self.state, intent)
+            self.requests_made.append((intent, prepared))
+            tools = self._requests.tools(self.state, prepared)
         if tools is not None:
             self.blobs.append(tools[1])
         self._add(

@@ -36,7 +36,7 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass
-class Sweep:
+class CollectedBlobs:
     """The blobs that a collection removed, or would remove."""
 
     files: int = 0
@@ -54,7 +54,7 @@ async def collect(
     older_than_s: float = GRACE_S,
     dry_run: bool = False,
     progress: ReportProgress = unreported,
-) -> Sweep:
+) -> CollectedBlobs:
     """Remove the blobs that nothing refers to. Runs may go on meanwhile.
 
     Blobs that were put apart from records go only when they were not put for ``older_than_s``;
@@ -67,22 +67,22 @@ async def collect(
     old = set[str]()
     if aging is not None:
         old.update(await asyncio.to_thread(lambda: list(aging.put_before(moment))))
-    sweep = Sweep()
+    collected = CollectedBlobs()
     for _ in range(ATTEMPTS):
         position = await journal.position() if isinstance(journal, Prunable) else 0
         reached = await reachable(journal, blobs, versions, progress)
-        sweep.kept = len(reached)
+        collected.kept = len(reached)
         if not isinstance(journal, Prunable):
             break
         loose, sizes = await asyncio.to_thread(_loose, journal.small, reached)
         if not loose or dry_run or await journal.forget(loose, position):
-            sweep.small, sweep.bytes = len(loose), sum(sizes)
+            collected.small, collected.bytes = len(loose), sum(sizes)
             break
     if aging is not None:
         await asyncio.to_thread(
-            _remove, sweep, blobs, aging, sorted(old - reached), moment, dry_run
+            _remove, collected, blobs, aging, sorted(old - reached), moment, dry_run
         )
-    return sweep
+    return collected
 
 
 def _loose(small: SmallBlobs, reached: set[str]) -> tuple[list[str], list[int]]:
@@ -92,7 +92,7 @@ def _loose(small: SmallBlobs, reached: set[str]) -> tuple[list[str], list[int]]:
 
 
 def _remove(
-    sweep: Sweep,
+    collected: CollectedBlobs,
     blobs: BlobStore,
     aging: AgingBlobs,
     digests: Iterable[str],
@@ -103,8 +103,8 @@ def _remove(
     for digest in digests:
         size = len(_bytes(blobs, digest))
         if dry_run or aging.remove(digest, moment):
-            sweep.files += 1
-            sweep.bytes += size
+            collected.files += 1
+            collected.bytes += size
 
 
 def _bytes(blobs: BlobStore, digest: str) -> bytes:

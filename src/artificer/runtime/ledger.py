@@ -206,10 +206,10 @@ class Ledger:
     def _charges(self, batch: Batch, now: int) -> dict[int, Charges]:
         """Return what the requests of a batch may cost, by intent, where the price is known."""
         found: dict[int, Charges] = {}
-        for intent, payload in batch.requests_made:
+        for intent, prepared in batch.requests_made:
             if intent not in batch.external:
                 continue
-            size = size_of(batch.state, intent, payload)
+            size = size_of(batch.state, intent, prepared)
             charges = self.budgets.charges(batch.state.run_spec, size, now)
             if isinstance(charges, Charges):
                 found[intent.n] = charges

@@ -14,7 +14,7 @@ from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, AuthorError, CanonicalError, InvalidValueError
-from artificer.ports import BlobStore, Clock, Payload, Provider
+from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
 from artificer.runtime.accounts import NO_CHARGES, Charges, RequestSize
 from artificer.runtime.budgets import Budgets
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
@@ -32,11 +32,11 @@ from artificer.values.tokens import tokens_of
 OnDelta = Callable[[Delta], None]
 
 
-def size_of(state: RunState, intent: Generate | Compact, payload: Payload) -> RequestSize:
+def size_of(state: RunState, intent: Generate | Compact, prepared: PreparedRequest) -> RequestSize:
     """Return the size of a request, to reserve what it may cost."""
     if isinstance(intent, Generate):
         return RequestSize(state.context_tokens, state.longest_reply)
-    return RequestSize(tokens_of(canonical(payload.body)), intent.max_tokens)
+    return RequestSize(tokens_of(canonical(prepared.body)), intent.max_tokens)
 
 
 class RequestResult(Struct, frozen=True, gc=False):
@@ -85,7 +85,7 @@ class ModelRequests(Struct, frozen=True):
         run: str,
         intent: Generate,
         state: RunState,
-        payload: Payload,
+        prepared: PreparedRequest,
         on_delta: OnDelta,
         charges: Charges | None,
     ) -> Outcome:
@@ -93,7 +93,7 @@ class ModelRequests(Struct, frozen=True):
 
         ``charges`` have been reserved with the intent; with None they are reserved now.
         """
-        result = await self._request(run, intent, state, payload, on_delta, charges)
+        result = await self._request(run, intent, state, prepared, on_delta, charges)
         reply = result.reply
         if isinstance(reply, ModelFailure):
             return result.outcome(
@@ -130,14 +130,14 @@ class ModelRequests(Struct, frozen=True):
         run: str,
         intent: Compact,
         state: RunState,
-        payload: Payload | None,
+        prepared: PreparedRequest | None,
         charges: Charges | None,
     ) -> Outcome:
         """Ask for a summary. The event is ContextCompacted; CompactionFailed when there is none."""
-        if payload is None:
+        if prepared is None:
             why = "There is no budget for it." if state.run_spec.compaction else "None is wanted."
             return Outcome(compacted(state, intent, self.clock.now(), not_sent=why))
-        result = await self._request(run, intent, state, payload, _ignore, charges)
+        result = await self._request(run, intent, state, prepared, _ignore, charges)
         return result.outcome(
             compacted(
                 state,
@@ -154,13 +154,13 @@ class ModelRequests(Struct, frozen=True):
         run: str,
         intent: Generate | Compact,
         state: RunState,
-        payload: Payload,
+        prepared: PreparedRequest,
         on_delta: OnDelta,
         charges: Charges | None,
     ) -> RequestResult:
         spec, began, left_ms = state.run_spec, time.monotonic(), state.time_left
         reserved = charges or await self.budgets.reserve(
-            spec, size_of(state, intent, payload), self.clock.now(), left_ms
+            spec, size_of(state, intent, prepared), self.clock.now(), left_ms
         )
         if isinstance(reserved, ModelFailure):
             return RequestResult(reserved)
@@ -172,11 +172,11 @@ class ModelRequests(Struct, frozen=True):
                     result = RequestResult(waited)
                 else:
                     left_s -= waited
-                    whole = payload
+                    whole = prepared
                     if state.attached.number:
-                        whole = await asyncio.to_thread(payload.with_blobs, self.blobs.get)
+                        whole = await asyncio.to_thread(prepared.with_blobs, self.blobs.get)
                     has_left = True
-                    result = await self._send(run, intent, state, payload, whole, attempts, left_s)
+                    result = await self._send(run, intent, state, prepared, whole, attempts, left_s)
         except BaseException:
             if has_left and not attempts.cost_nothing:  # nobody knows its cost: that expires
                 reserved.release()
@@ -192,8 +192,8 @@ class ModelRequests(Struct, frozen=True):
         run: str,
         intent: Generate | Compact,
         state: RunState,
-        payload: Payload,
-        whole: Payload,
+        prepared: PreparedRequest,
+        whole: PreparedRequest,
         on_delta: OnDelta,
         left_s: float,
     ) -> RequestResult:
@@ -204,8 +204,8 @@ class ModelRequests(Struct, frozen=True):
         duration = ms_since(started)
         reported = None
         if since(spec, 2):
-            size = size_of(state, intent, payload)
-            reply, reported = _counted(reply, payload, size, _attached_tokens(state))
+            size = size_of(state, intent, prepared)
+            reply, reported = _counted(reply, prepared, size, _attached_tokens(state))
         tell(
             "model",
             run,
@@ -220,13 +220,13 @@ class ModelRequests(Struct, frozen=True):
         return RequestResult(reply, duration, reply.raw, reported)
 
     async def _reply(
-        self, provider: Provider, payload: Payload, on_delta: OnDelta, left_s: float
+        self, provider: Provider, prepared: PreparedRequest, on_delta: OnDelta, left_s: float
     ) -> ModelReply | ModelFailure:
         limit = asyncio.timeout(left_s)
         try:
             async with limit:
                 deltas = CleanDeltas(self.clean, on_delta)
-                reply = await provider.generate(payload, deltas)
+                reply = await provider.generate(prepared, deltas)
                 deltas.flush()
                 return cleaned_reply(_checked(provider.name, reply), self.clean)
         except TimeoutError:
@@ -266,7 +266,7 @@ def _checked(provider: str, reply: object) -> ModelReply | ModelFailure:
 
 
 def _counted(
-    reply: ModelReply | ModelFailure, payload: Payload, size: RequestSize, attached: int
+    reply: ModelReply | ModelFailure, prepared: PreparedRequest, size: RequestSize, attached: int
 ) -> tuple[ModelReply | ModelFailure, Usage | None]:
     """The reply with the usage that counts, and the provider's report if that is another."""
     if isinstance(reply, ModelFailure):
@@ -274,7 +274,7 @@ def _counted(
     usage = counted(
         reply.usage,
         estimate=size.tokens,
-        sent=lambda: canonical(payload.body),
+        sent=lambda: canonical(prepared.body),
         blocks=reply.blocks,
         longest=size.reply,
         attached=attached,

@@ -189,11 +189,11 @@ class _Machine:
         if self._requests is None:
             self.report.requests_unchecked += 1
             return
-        payload, actual = self._requests.prepare(self.state, intent)
+        prepared, actual = self._requests.prepare(self.state, intent)
         if actual != line.request:
             what = f"request of intent {line.intent.n}"
             raise _Diverged(line.seq, what, str(line.request), actual)
-        tools = self._requests.tools(self.state, payload)
+        tools = self._requests.tools(self.state, prepared)
         if line.tools and (tools is None or tools[0] not in line.tools):
             what = f"tools of intent {line.intent.n}"
             raise _Diverged(line.seq, what, line.tools[0], tools[0] if tools else "no tools")

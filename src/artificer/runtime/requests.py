@@ -11,7 +11,7 @@ from artificer.core.outputs import tools_blob
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, sent
-from artificer.ports import Memo, Payload, Provider, Switching
+from artificer.ports import Memo, PreparedRequest, Provider, Switching
 from artificer.values.base import JsonObject
 from artificer.values.canon import ListDigest, canonical, digest_of
 
@@ -36,12 +36,12 @@ class Requests:
         self._window, self._spec = Window(), ""
         self._memo, self._digests = Memo(), ListDigest()
         self._key: object = None
-        self._answer: tuple[Payload, str] | None = None
+        self._answer: tuple[PreparedRequest, str] | None = None
         self._tools_of: JsonObject | None = None
         self._tools: tuple[str, bytes] | None = None
 
-    def prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
-        """Return the payload that a pending intent sends, and its digest.
+    def prepare(self, state: RunState, intent: Generate | Compact) -> tuple[PreparedRequest, str]:
+        """Return the request that a pending intent sends, and its digest.
 
         Recorded first and sent after, the same request is prepared once.
         """
@@ -50,24 +50,24 @@ class Requests:
             self._key, self._answer = key, self._prepare(state, intent)
         return self._answer
 
-    def tools(self, state: RunState, payload: Payload) -> tuple[str, bytes] | None:
+    def tools(self, state: RunState, prepared: PreparedRequest) -> tuple[str, bytes] | None:
         """Return the blob of a request's tools, with its digest; None when it has no tools."""
-        if self._tools_of is not payload.fields:
+        if self._tools_of is not prepared.fields:
             spec = state.run_spec
-            blob = tools_blob(spec.wire or spec.provider, payload.fields)
-            self._tools_of = payload.fields
+            blob = tools_blob(spec.wire or spec.provider, prepared.fields)
+            self._tools_of = prepared.fields
             self._tools = None if blob is None else (digest_of(blob), blob)
         return self._tools
 
-    def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[Payload, str]:
+    def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[PreparedRequest, str]:
         provider = provider_of(self._provider, state.run_spec)
         if type(intent) is Compact:  # a conversation of its own
-            payload = provider.prepare(*summary_request(state, intent), Memo())
-            return payload, digest_of(canonical(payload.body))
+            prepared = provider.prepare(*summary_request(state, intent), Memo())
+            return prepared, digest_of(canonical(prepared.body))
         if (state.window, state.spec_digest) != (self._window, self._spec):
             # What was sent so far is not the beginning of this, or went to another model.
             self._window, self._spec = state.window, state.spec_digest or ""
             self._memo, self._digests = Memo(), ListDigest()
         messages = sent(state.history, state.window)
-        payload = provider.prepare(state.request(), messages, self._memo)
-        return payload, self._digests.digest(payload.fields, payload.key, payload.items)
+        prepared = provider.prepare(state.request(), messages, self._memo)
+        return prepared, self._digests.digest(prepared.fields, prepared.key, prepared.items)

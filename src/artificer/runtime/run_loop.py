@@ -133,12 +133,12 @@ class RunLoop:
         state = self._ledger.state
         match intent:
             case Generate():
-                payload, _ = self._ledger.requests.prepare(state, intent)
+                prepared, _ = self._ledger.requests.prepare(state, intent)
                 return await self._performer.model_requests.generate(
                     self.run,
                     intent,
                     state,
-                    payload,
+                    prepared,
                     partial(self._observer.streamed, self.run),
                     self._ledger.charges_of(intent),
                 )
@@ -178,12 +178,12 @@ class RunLoop:
         return self._observer.traceparent(self.run, number, self._performer.clock.now())
 
     async def _compact(self, intent: Compact) -> Outcome:
-        state, payload = self._ledger.state, None
+        state, prepared = self._ledger.state, None
         if asks(intent):
-            payload, _ = self._ledger.requests.prepare(state, intent)
+            prepared, _ = self._ledger.requests.prepare(state, intent)
         charges = self._ledger.charges_of(intent)
         return await self._performer.model_requests.compact(
-            self.run, intent, state, payload, charges
+            self.run, intent, state, prepared, charges
         )
 
     # --- recording outcomes -------------------------------------------------------------------

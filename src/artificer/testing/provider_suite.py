@@ -21,7 +21,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from artificer.contracts.definition import ModelRequest, ToolDefinition
-from artificer.ports import Memo, Payload, Provider
+from artificer.ports import Memo, PreparedRequest, Provider
 from artificer.values.blocks import (
     Message,
     TextBlock,
@@ -92,9 +92,9 @@ def request(**changes: object) -> ModelRequest:
     return ModelRequest.from_json({**whole, **changes})
 
 
-def digest(payload: Payload) -> str:
+def digest(sent: PreparedRequest) -> str:
     """Return the digest of a request, as a run records it."""
-    return ListDigest().digest(payload.fields, payload.key, payload.items)
+    return ListDigest().digest(sent.fields, sent.key, sent.items)
 
 
 def prepared(
@@ -102,7 +102,7 @@ def prepared(
     messages: Sequence[Message] = CONVERSATION,
     memo: Memo | None = None,
     **changes: object,
-) -> Payload:
+) -> PreparedRequest:
     """Return a request in the provider's form."""
     return provider.prepare(request(**changes), messages, memo or Memo())
 
@@ -153,7 +153,7 @@ class ProviderSuite:
             prepared(provider, max_tokens=201),
             prepared(provider, shorter),
         ]
-        digests = [digest(payload) for payload in (prepared(provider), *others)]
+        digests = [digest(sent) for sent in (prepared(provider), *others)]
         assert len(set(digests)) == len(digests)
 
     def test_a_growing_conversation_is_mapped_as_a_whole_one(self, provider: Provider) -> None:
@@ -211,8 +211,8 @@ class ProviderSuite:
 
     async def test_a_cancelled_request_ends(self, provider: Provider) -> None:
         """And the next one is answered."""
-        payload = prepared(provider, CONVERSATION[:1])
-        task = asyncio.ensure_future(provider.generate(payload, lambda _: None))
+        sent = prepared(provider, CONVERSATION[:1])
+        task = asyncio.ensure_future(provider.generate(sent, lambda _: None))
         await asyncio.sleep(0)
         task.cancel()
         done, _ = await asyncio.wait([task], timeout=self.patience_s)
@@ -227,9 +227,9 @@ class ProviderSuite:
     async def _generated(
         self, provider: Provider, on_delta: Callable[[Delta], None] = lambda _: None
     ) -> ModelReply | ModelFailure:
-        payload = prepared(provider, CONVERSATION[:1])
+        sent = prepared(provider, CONVERSATION[:1])
         async with asyncio.timeout(self.patience_s):
-            return await provider.generate(payload, on_delta)
+            return await provider.generate(sent, on_delta)
 
 
 class SilentProviderSuite:
@@ -246,8 +246,8 @@ class SilentProviderSuite:
         self, silent: Provider, held_open: Callable[[], int]
     ) -> None:
         """A server does not write a reply, which costs, for somebody who has gone."""
-        payload = prepared(silent, CONVERSATION[:1])
-        tasks = [asyncio.ensure_future(silent.generate(payload, lambda _: None)) for _ in range(2)]
+        sent = prepared(silent, CONVERSATION[:1])
+        tasks = [asyncio.ensure_future(silent.generate(sent, lambda _: None)) for _ in range(2)]
         await self._until(lambda: held_open() == 2, "the requests do not arrive")
         tasks[0].cancel()
         await self._until(lambda: held_open() == 1, "a cancelled request stays open")

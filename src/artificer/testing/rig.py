@@ -37,7 +37,7 @@ from artificer.ports import (
     Signalled,
     Signals,
 )
-from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
+from artificer.providers.scripted import ScriptedProvider, ScriptedReply
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.notifier import SignalNotifier
@@ -170,13 +170,13 @@ class Rig:
         return RunSpec(toolset=tools.to_text(), **{"rules": RULES, **facts})
 
     async def run(
-        self, script: list[ScriptedAnswer] | Provider, *, run: str = "run", **facts: Any
+        self, script: list[ScriptedReply] | Provider, *, run: str = "run", **facts: Any
     ) -> RunState:
         """Start a run and execute it until it is idle. ``facts`` are fields of its spec."""
         return await self.engine(as_provider(script)).start(run, self.spec(**facts))
 
     async def resume(
-        self, script: list[ScriptedAnswer] | Provider, *, run: str = "run", take_over: bool = False
+        self, script: list[ScriptedReply] | Provider, *, run: str = "run", take_over: bool = False
     ) -> RunState:
         """Take a run up again."""
         return await self.engine(as_provider(script)).resume(run, take_over=take_over)
@@ -197,7 +197,7 @@ class Rig:
         return Deliverable.read(self.blobs.get(state.deliverable))
 
 
-def as_provider(script: list[ScriptedAnswer] | Provider) -> Provider:
+def as_provider(script: list[ScriptedReply] | Provider) -> Provider:
     """A provider as it is, or one that gives these answers in order."""
     return ScriptedProvider(script) if isinstance(script, list) else script
 

@@ -41,7 +41,7 @@ from artificer.ports import (
     Record,
     Storage,
 )
-from artificer.providers.scripted import ScriptedAnswer, ScriptedProvider
+from artificer.providers.scripted import ScriptedProvider, ScriptedReply
 from artificer.values.base import JsonObject
 from artificer.values.canon import canonical, digest_of
 from artificer.wiring.resources import WorldResources
@@ -149,7 +149,7 @@ async def drive(folder: Path, points: Points) -> None:
     """Begin the build, or take it up."""
     engineer = Engineer(PARTS)
 
-    def answer(body: JsonObject) -> ScriptedAnswer:
+    def answer(body: JsonObject) -> ScriptedReply:
         note(folder / "asked.txt", f"asked {digest_of(canonical(body))}")
         return engineer(body)
 

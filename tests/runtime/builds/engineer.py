@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from artificer.providers.scripted import ScriptedAnswer, call, reply, say
+from artificer.providers.scripted import ScriptedReply, call, reply, say
 from artificer.values.base import JsonObject
 
 
@@ -39,7 +39,7 @@ class Job:
     constants: tuple[dict[str, str], ...] = ()
 
 
-Inspect = Callable[[str, JsonObject], ScriptedAnswer | None]
+Inspect = Callable[[str, JsonObject], ScriptedReply | None]
 """Is shown the kind of each request first, and may answer in the engineer's place."""
 
 
@@ -50,7 +50,7 @@ class Engineer:
         self.job = job
         self.inspect = inspect or (lambda kind, body: None)
 
-    def __call__(self, body: JsonObject) -> ScriptedAnswer:
+    def __call__(self, body: JsonObject) -> ScriptedReply:
         said: Any = body
         offered = {tool["name"]: tool for tool in said["tools"]}
         kind = next(k for k, tool in _KINDS.items() if tool in offered)
@@ -61,7 +61,7 @@ class Engineer:
         turn = sum(1 for message in said["messages"] if message["role"] == "assistant")
         return getattr(self, f"_{kind}")(turn, prompt, offered)  # type: ignore[no-any-return]
 
-    def _plan(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedAnswer:
+    def _plan(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedReply:
         if turn == 0:
             return reply(call("host.list"))
         specs = [
@@ -82,7 +82,7 @@ class Engineer:
         )
         return reply(made) if turn == 1 else say("Planned.")
 
-    def _spec(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedAnswer:
+    def _spec(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedReply:
         (name,) = offered["create_spec"]["input_schema"]["properties"]["name"]["enum"]
         phases = [
             {"name": p, "title": p.capitalize(), "description": f"Do {p}.", "files": w.files}
@@ -91,7 +91,7 @@ class Engineer:
         made = call("create_spec", name=name, title=name, overview="As planned.", phases=phases)
         return reply(made) if turn == 0 else say("Specified.")
 
-    def _phase(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedAnswer:
+    def _phase(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedReply:
         (name,) = offered["create_phase"]["input_schema"]["properties"]["name"]["enum"]
         work = self._work(prompt, name)
         tasks: list[dict[str, str]] = [
@@ -107,7 +107,7 @@ class Engineer:
         )
         return reply(made) if turn == 0 else say("Detailed.")
 
-    def _code(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedAnswer:
+    def _code(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedReply:
         phase = _own(prompt, "The phase")
         brief = "# The spec in the plan" not in prompt
         work = self.job.specs["brief"][1]["brief"] if brief else self._work(prompt, phase)
@@ -129,7 +129,7 @@ class Engineer:
         done = call("complete_task", summary="Done.", nothing_to_do=not work.files)
         return reply(done) if turn == 3 else say("Done.")
 
-    def _judge(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedAnswer:
+    def _judge(self, turn: int, prompt: str, offered: dict[str, Any]) -> ScriptedReply:
         schema = offered["submit_verdict"]["input_schema"]["properties"]["criteria"]
         found = [
             {"criterion": n, "met": True, "evidence": "The work shows it."}

@@ -18,7 +18,7 @@ from site_of_builds import Site, site
 from artificer.builds.facts import BuildOptions
 from artificer.builds.state import BuildState
 from artificer.core.signals import Retry
-from artificer.providers.scripted import ScriptedAnswer, call, reply, say
+from artificer.providers.scripted import ScriptedReply, call, reply, say
 from artificer.runs import Run
 from artificer.values.base import JsonObject
 
@@ -41,7 +41,7 @@ def turn_of(body: Any) -> int:
     return sum(message["role"] == "assistant" for message in body["messages"])
 
 
-def turns(body: Any, *answers: ScriptedAnswer) -> ScriptedAnswer:
+def turns(body: Any, *answers: ScriptedReply) -> ScriptedReply:
     """The answer of this turn; at the end, a short sentence."""
     turn = turn_of(body)
     return answers[turn] if turn < len(answers) else say("Done.")
@@ -90,7 +90,7 @@ HOSTILE = Job(
 )
 
 
-def hostile(phase: str, body: JsonObject) -> ScriptedAnswer:
+def hostile(phase: str, body: JsonObject) -> ScriptedReply:
     """The first attempt at each phase."""
     if phase == "one":  # it claims that nothing had to be done
         return turns(body, reply(NOTHING))
@@ -114,7 +114,7 @@ async def test_false_claims_stray_files_and_refused_ones_reach_the_next_attempt(
     rejects = call("submit_verdict", verdict="reject", criteria=unmet, problems=["It is not done."])
     mended = call("host.write", path="left/three.txt", text="three\n")
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind == "judge":
             return turns(body, reply(rejects))
         if kind != "code":
@@ -147,7 +147,7 @@ async def test_what_never_passes_blocks_what_needs_it_and_nothing_else(tmp_path:
     broken = Job(title="Broken", specs={**PARTS.specs, "base": ([], part("base", two="broken\n"))})
     heard: list[str] = []
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind == "code" and turn_of(body) == 0 and place_of(body) == ("base", "two"):
             heard.append(told(body))
         return None
@@ -190,7 +190,7 @@ async def test_two_that_write_the_same_are_merged_by_another_attempt_or_fail(
     needs = Job(title="Needs", specs={**SHARED, "last": (["left", "right"], part("last"))})
     heard: list[str] = []
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind != "code" or "conflicts in" not in told(body):
             return None
         spec, phase = place_of(body)
@@ -224,7 +224,7 @@ async def test_two_that_write_the_same_are_merged_by_another_attempt_or_fail(
 async def test_runs_that_never_finish_are_attempts_and_end(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind == "judge":
             return say("It looks fine to me.")
         if kind == "spec" and turn_of(body) == 0:  # not its tool
@@ -254,7 +254,7 @@ async def test_a_run_that_repeats_itself_ends_its_attempt_early(tmp_path: Path) 
     home = project(tmp_path / "p", PROJECT)
     asked: list[JsonObject] = []
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind != "code":
             return None
         asked.append(body)
@@ -275,7 +275,7 @@ async def test_a_judge_without_a_verdict_has_accepted_nothing(tmp_path: Path) ->
     home = project(tmp_path / "p", PROJECT)
     silent = True
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         return say("It looks fine to me.") if kind == "judge" and silent else None
 
     async with site(tmp_path, home, PAIR, inspect) as place:

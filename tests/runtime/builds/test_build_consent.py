@@ -18,7 +18,7 @@ from artificer.builds.state import consents_of
 from artificer.core.events import BuildAdvanced
 from artificer.core.record import EventLine
 from artificer.core.signals import Consent
-from artificer.providers.scripted import ScriptedAnswer, call, reply
+from artificer.providers.scripted import ScriptedReply, call, reply
 from artificer.runs import Run
 from artificer.values.base import JsonObject
 
@@ -27,7 +27,7 @@ MADE = SHOUT.specs["shout"][1]["capitals"]
 SHOUTS = MADE.writes["test_shout.py"]
 
 
-def writes(body: JsonObject, files: dict[str, str]) -> ScriptedAnswer:
+def writes(body: JsonObject, files: dict[str, str]) -> ScriptedReply:
     """Read what is there, write these files, and say that it is done."""
     reads = [call("host.read", path=path) for path in files] or [call("host.list")]
     made = [call("host.write", path=path, text=text) for path, text in files.items()]
@@ -37,7 +37,7 @@ def writes(body: JsonObject, files: dict[str, str]) -> ScriptedAnswer:
 def engineer(*attempts: dict[str, str]) -> Any:
     """An engineer whose attempts write these files, the last one again and again."""
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind != "code":
             return None
         number = min(told(body).count("```text"), len(attempts) - 1)
@@ -254,7 +254,7 @@ async def test_what_is_left_out_is_shown_and_told_to_the_next_phase(tmp_path: Pa
         call("host.read", path="greet.py"), call("host.write", path="stray.txt", text="x")
     )
 
-    def inspect(kind: str, body: JsonObject) -> ScriptedAnswer | None:
+    def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         if kind == "code" and turn_of(body) == 0 and place_of(body)[1] == "capitals":
             return looked
         return None

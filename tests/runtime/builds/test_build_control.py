@@ -25,7 +25,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.signals import AnswerCall, Cancel, Interrupt, Pause, Signal, Steer
 from artificer.errors import OperatorError
-from artificer.ports import Payload
+from artificer.ports import PreparedRequest
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.runtime.observe import Observer
@@ -45,13 +45,13 @@ class Held(ScriptedProvider):
         self.reached = asyncio.Event()
         self.going = asyncio.Event()
 
-    async def generate(self, payload: Payload, on_delta: Any) -> Any:
-        if self.what in json.dumps(payload.body):
+    async def generate(self, prepared: PreparedRequest, on_delta: Any) -> Any:
+        if self.what in json.dumps(prepared.body):
             self.waiting += 1
             if self.waiting >= self.count:
                 self.reached.set()
             await self.going.wait()
-        return await super().generate(payload, on_delta)
+        return await super().generate(prepared, on_delta)
 
 
 class Ears(Observer):

@@ -18,7 +18,7 @@ from artificer.types import (
     ModelFailure,
     ModelReply,
     ModelRequest,
-    Payload,
+    PreparedRequest,
     TextBlock,
     TextDelta,
     ToolUseBlock,
@@ -34,16 +34,18 @@ class Relay:
         self.name = name
         self._only = only
 
-    def prepare(self, request: ModelRequest, messages: Sequence[Message], memo: Memo) -> Payload:
+    def prepare(
+        self, request: ModelRequest, messages: Sequence[Message], memo: Memo
+    ) -> PreparedRequest:
         """Map a request; everything of it is sent, as a run records it."""
         fields = memo.fields(request, _fields)
-        return Payload(fields, "messages", memo.items(None, messages, _items))
+        return PreparedRequest(fields, "messages", memo.items(None, messages, _items))
 
     async def generate(
-        self, payload: Payload, on_delta: Callable[[Delta], None]
+        self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Call a tool with a prompt; hand the result of a call on."""
-        body: Any = payload.body
+        body: Any = prepared.body
         last = body["messages"][-1]["blocks"][-1]
         if last["type"] == "tool_result":
             text = str(last["content"])

@@ -21,15 +21,15 @@ async def gc(settings: Settings, options: GcOptions) -> Exit:
     if options.dry_run:
         async with Maintenance.open_to_read(configuration(settings)) as maintenance:
             with working(settings) as report:
-                sweep = await maintenance.gc(older_than_s=seconds, dry_run=True, progress=report)
+                found = await maintenance.gc(older_than_s=seconds, dry_run=True, progress=report)
     else:
         async with opened_world(settings) as world:
             with working(settings) as report:
-                sweep = await world.maintenance.gc(older_than_s=seconds, progress=report)
+                found = await world.maintenance.gc(older_than_s=seconds, progress=report)
     if options.as_json:
-        out_json({"dry_run": options.dry_run, **asdict(sweep)})
+        out_json({"dry_run": options.dry_run, **asdict(found)})
         return Exit.OK
     word = "would remove" if options.dry_run else "removed"
-    blobs = count(sweep.files + sweep.small, "blob")
-    note(f"{word} {blobs}, {sweep.bytes:,} bytes; {count(sweep.kept, 'blob')} in use")
+    blobs = count(found.files + found.small, "blob")
+    note(f"{word} {blobs}, {found.bytes:,} bytes; {count(found.kept, 'blob')} in use")
     return Exit.OK

@@ -36,7 +36,7 @@ class DiskStore:
 
     With durability ``power`` a blob is on the disk once ``put`` has returned; with ``process`` it
     may be lost, and only then, when power is. Files and directories can be read by their owner
-    alone. Making the store makes its directories and sweeps stale temporary files; one that is
+    alone. Making the store makes its directories and removes stale temporary files; one that is
     ``read_only`` makes and changes nothing.
 
     Raises:
@@ -62,7 +62,7 @@ class DiskStore:
             if self._sync:
                 sync_folder(self._root.parent)
                 sync_folder(self._root)
-            self._sweep()
+            self._tidy()
         except OSError as error:
             raise ConfigError(
                 f"Blobs cannot be stored in {self._root}: {error}.",
@@ -222,9 +222,9 @@ class DiskStore:
         finally:
             name.unlink(missing_ok=True)  # it is there only when it was not renamed
 
-    def _sweep(self) -> None:
+    def _tidy(self) -> None:
         for file in self._temporary():
-            with suppress(FileNotFoundError):  # another process sweeps too
+            with suppress(FileNotFoundError):  # another process tidies too
                 if time.time() - file.stat().st_mtime > STALE_SECONDS:
                     file.unlink()
 
