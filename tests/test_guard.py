@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,7 @@ from artificer import (
 )
 from artificer.errors import (
     AmbiguousCallError,
+    AuthorError,
     DeniedCallError,
     FailedCallError,
     InvalidCallError,
@@ -99,6 +101,14 @@ class TestTheGate:
         ]
         assert (await world.archive.replay("order-42")).divergence is None
         assert (await world.archive.verify()).problems == []
+
+    @pytest.mark.parametrize("key", ["order 42", "", None])
+    def test_a_key_that_cannot_be_an_id_is_refused_at_once(
+        self, world: World, shop: Shop, key: Any
+    ) -> None:
+        with pytest.raises(AuthorError, match="cannot be the id of a run") as caught:
+            world.guard(shop.tools, key=key)
+        assert "letters, digits" in str(caught.value.hint)
 
     async def test_calls_made_together_run_together(self, world: World) -> None:
         meeting = asyncio.Barrier(3)

@@ -27,6 +27,7 @@ from artificer.guard.failures import error_of, waiting
 from artificer.guard.tools import Guardables, GuardedTools, GuardOptions, written
 from artificer.ports import BlobStore
 from artificer.runs import History, Run
+from artificer.values.arguments import new_run_id
 from artificer.values.base import JsonValue
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.parameters import PlaceOf, named_parameters, refuse_unknown
@@ -288,7 +289,10 @@ def guarded(
     options: GuardOptions,
     place: PlaceOf,
 ) -> Guarded:
-    """Return the guarded tools of a world. Raises AuthorError for what is no option."""
+    """Return the guarded tools of a world.
+
+    Raises AuthorError for an unknown option, and for a key that cannot be the id of a run.
+    """
     known = ("tools", "key", *GuardOptions.__annotations__)
     refuse_unknown("World.guard", options, known, place)
-    return Guarded(runs, blobs, tools, key, **options)
+    return Guarded(runs, blobs, tools, new_run_id(key), **options)
