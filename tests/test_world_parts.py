@@ -223,6 +223,11 @@ class TestProviders:
             with pytest.raises(ConfigError) as refused:
                 await world.run("Hi.", Agent("mein/large"))
             assert "Did you mean 'mine'?" in (refused.value.hint or "")
+            with pytest.raises(ConfigError) as refused:
+                await world.run("Hi.", Agent("nobody/large"))
+        hint = str(refused.value.hint)
+        assert "Known: mine, anthropic, " in hint
+        assert "caller" not in hint and "scripted" not in hint
 
     @pytest.mark.parametrize(
         ("providers", "fault"),

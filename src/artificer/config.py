@@ -25,7 +25,7 @@ from artificer.errors import ConfigError
 from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import LEASE_SECONDS, Durability
-from artificer.providers.registry import PROTOCOLS, PROVIDERS
+from artificer.providers.registry import FOR_PROGRAMS, PROTOCOLS, PROVIDERS
 from artificer.values.arguments import path as named
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
@@ -52,7 +52,7 @@ class ProviderConfig(CheckedValue):
 
     def check(self) -> None:
         """Refuse a protocol that nothing speaks, and settings that it cannot have."""
-        if self.protocol in ("local", "scripted") or self.protocol not in PROVIDERS:
+        if self.protocol in ("local", *FOR_PROGRAMS) or self.protocol not in PROVIDERS:
             known = ", ".join(PROTOCOLS.values())
             raise self.invalid("/protocol", f"no provider speaks it; built in are {known}")
         if self.protocol in PROTOCOLS.values() and self.base_url is None:

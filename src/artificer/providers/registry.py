@@ -94,3 +94,6 @@ PROVIDERS = Registry(
         "caller": "artificer.providers.caller:PROVIDER",
     },
 )
+
+FOR_PROGRAMS = ("scripted", "caller")
+"""Built-in providers that answer nobody by themselves: programs pass them as objects."""

@@ -17,6 +17,7 @@ from artificer.providers.chain import chained
 from artificer.providers.dialects import RETURNS_REASONING
 from artificer.providers.profiles import PROTOCOL, profiles, provider_of
 from artificer.providers.registry import (
+    FOR_PROGRAMS,
     PROTOCOLS,
     PROVIDERS,
     Limited,
@@ -250,7 +251,8 @@ def _kind(name: str, config: Config, own: Iterable[str]) -> ProviderKind:
     kind = PROVIDERS.get(name)
     if kind is not None:
         return kind
-    known = [*own, *config.providers, *PROVIDERS.names, *profiles()]
+    built_in = [known for known in PROVIDERS.names if known not in FOR_PROGRAMS]
+    known = [*own, *config.providers, *built_in, *profiles()]
     raise ConfigError(
         f"Unknown provider: {name!r}.",
         hint=f"{nearest(name, known)} Configure others in [providers.{name}] of artificer.toml.",
