@@ -53,7 +53,7 @@ class Attempts(Value):
     def failed(self, report: str, *, limit: int, repeats: int) -> Attempts:
         """Return a copy after a failure: due again, or exhausted.
 
-        It is exhausted after ``most`` failures, or when the same one came ``repeats`` times,
+        It is exhausted after ``limit`` failures, or when the same one came ``repeats`` times,
         regardless of the failures in between.
         """
         mark = signature(report)

@@ -1,4 +1,4 @@
-"""The table of steps: the artifact, the rights and the child of each kind of run of a build."""
+"""The table of steps: the artifact and the rights of each kind of run of a build."""
 
 from __future__ import annotations
 
@@ -17,16 +17,13 @@ Means = Literal["read", "write", "command"]
 class StepRules(Struct, frozen=True):
     """The rules of one kind of run; the run loop is the same for all.
 
-    ``delivers`` is the artifact that the run has to deliver, ``attempts`` how many runs in a row
-    may fail at it, ``turns`` the model requests of one of them, ``means`` the rights of its tools
-    in the worktree.
+    ``delivers`` is the artifact that the run has to deliver, ``attempts`` how many runs may fail at
+    it, ``means`` the rights of its tools in the worktree. Turns are limited by `KINDS` of the core.
     """
 
     kind: StepKind
     delivers: BuildArtifactKind
-    child: StepKind | None
     attempts: int
-    turns: int
     means: frozenset[Means]
 
     @property
@@ -35,22 +32,15 @@ class StepRules(Struct, frozen=True):
         return f"{self.kind}.md"
 
 
-def _rules(
-    kind: StepKind,
-    delivers: BuildArtifactKind,
-    child: StepKind | None,
-    attempts: int,
-    turns: int,
-    *means: Means,
-) -> StepRules:
-    return StepRules(kind, delivers, child, attempts, turns, frozenset(means))
+def _rules(kind: StepKind, delivers: BuildArtifactKind, attempts: int, *means: Means) -> StepRules:
+    return StepRules(kind, delivers, attempts, frozenset(means))
 
 
 STEP_RULES: dict[StepKind, StepRules] = {
-    "plan": _rules("plan", "plan", "spec", 4, 24, "read"),
-    "spec": _rules("spec", "spec", "phase", 4, 24, "read", "command"),
-    "phase": _rules("phase", "phase", "code", 4, 24, "read", "command"),
-    "code": _rules("code", "completion", None, 6, 60, "read", "write", "command"),
+    "plan": _rules("plan", "plan", 4, "read"),
+    "spec": _rules("spec", "spec", 4, "read", "command"),
+    "phase": _rules("phase", "phase", 4, "read", "command"),
+    "code": _rules("code", "completion", 6, "read", "write", "command"),
 }
 """Planning runs no commands, and only code runs change files."""
 

@@ -1,1 +1,1 @@
-"""Pure: what a tool promises. Definitions, manifests, argument types, argv, output, names."""
+"""Pure: what a tool promises. Definitions, schemas, argument types, names, scopes, output."""

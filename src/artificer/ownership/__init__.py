@@ -1,1 +1,1 @@
-"""Who owns a run, proven by locks of the operating system."""
+"""Who owns a run: proven by locks of the operating system, promised to other machines by leases."""

@@ -1,1 +1,1 @@
-""" """
+"""Deliverables for people: pages, Markdown, charts and files."""

@@ -1,1 +1,1 @@
-"""The journal: the append-only, hash-chained log of a world, in memory and in SQLite."""
+"""Everything that a world keeps: in memory, in SQLite, in PostgreSQL, or behind a studio."""

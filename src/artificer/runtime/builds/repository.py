@@ -107,7 +107,7 @@ class BuildRepository:
 
         Raises:
             NotFoundError: there is none in ``source``.
-            GitError: itdoes not contain a build.
+            GitError: it does not contain a build.
         """
         if not (source / "repo.git").is_dir():
             raise NotFoundError(f"No build found in {source}.")

@@ -1,7 +1,7 @@
 """Control files: they decide how people, agents and machines treat a project.
 
 A build changes them only with a person's consent. The list is data; ``docs/concepts/build.md``
-shows it.
+shows most of it.
 """
 
 from __future__ import annotations
