@@ -197,6 +197,24 @@ class TestPruning:
             await world.maintenance.prune(stalled.id)
         assert (await world.get(stalled.id)).status == "stalled"
 
+    async def test_a_result_that_may_still_be_read_is_kept(self, world: World) -> None:
+        down = ModelFailure(code="unavailable", message="no")
+        item = Agent(model=ScriptedProvider([say("Filed.")]), kind="chat").as_tool("file", "File.")
+        script = [reply(call("file", prompt="a")), say("Both."), down]
+        clerk = Agent(model=ScriptedProvider(script), kind="chat", tools=[item])
+        boss = ScriptedProvider([reply(call("clerk", prompt="a")), down])
+        tools = [clerk.as_tool("clerk", "File it.")]
+        stalled = await world.run("a", Agent(model=boss, kind="chat", tools=tools))
+        below = sorted(s.run for s in await world.archive.summaries() if s.run != stalled.id)
+        assert (stalled.status, len(below)) == ("stalled", 2)
+        for child in below:
+            with pytest.raises(OperatorError, match=f"part of {stalled.id}, which is not") as told:
+                await world.maintenance.prune(child)
+            assert f"artificer cancel {stalled.id}" in (told.value.hint or "")
+        await world.cancel(stalled.id)
+        for child in below:
+            await world.maintenance.prune(child)
+
     async def test_a_crash_between_tombstone_and_removal(self, world: World) -> None:
         one = await run(world)
         nobody = ScriptedProvider([])

@@ -111,7 +111,8 @@ class Maintenance:
         a completed build goes although its work is nowhere else.
 
         Raises:
-            OperatorError: the run is not finished, or is a completed build that was not promoted.
+            OperatorError: the run, or one that it is part of, is not finished, or it is a completed
+                build that was not promoted.
             NotFoundError: no such run, or it was pruned before.
         """
         from artificer.wiring.builds import Builds

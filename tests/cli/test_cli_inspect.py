@@ -427,6 +427,9 @@ async def test_what_can_go_on_is_not_offered_for_pruning(shell: Shell, world: Wo
         assert f"artificer cancel {run}" in refused.err
         refused = await shell.run("prune", done, run, "--forever")
         assert (refused.code, refused.out) == (3, ""), "nothing goes if one of them cannot"
+    refused = await shell.run("prune", done, child.run, "--forever")
+    assert (refused.code, refused.out) == (3, ""), "its caller may still read its result"
+    assert f"artificer cancel {waiting.id}" in refused.err
     pruned = await shell.run("prune", "--older-than", "0", "--forever")
     assert (pruned.code, "pruned 1 run" in pruned.err) == (0, True)
     assert (await world.get(waiting.id)).status == "waiting"

@@ -36,6 +36,7 @@ from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.run_loop import IDLE, RunLoop
 from artificer.runtime.snapshot import Taker, restore
+from artificer.runtime.waiting import unfinished_above
 from artificer.values.release import RELEASE
 
 
@@ -178,19 +179,27 @@ class Engine(Struct):
         """Record the tombstone of a finished run; return its epoch, and how many records it means.
 
         Raises:
-            OperatorError: the run is not finished.
+            OperatorError: the run is not finished, or one that it is part of is not.
             NotFoundError: no such run, or it was pruned before.
         """
-        before = await load(self.journal, self.performer.blobs, run)
+        blobs = self.performer.blobs
+        before = await load(self.journal, blobs, run)
         if before.state.phase is not RunPhase.FINISHED:
             raise OperatorError(
                 f"Run {run} is not finished: it cannot be pruned.",
                 hint=f"End it first: artificer cancel {run}",
             )
+        last = before.lines[-1].event if isinstance(before.lines[-1], EventLine) else None
+        marked = last if isinstance(last, ev.RunPruned) else None  # and not yet removed
+        if not marked and (above := await unfinished_above(self.journal, blobs, before)):
+            raise OperatorError(
+                f"Run {run} is part of {above}, which is not finished and may still read its "
+                "result: it cannot be pruned.",
+                hint=f"End that one first: artificer cancel {above}",
+            )
         async with self.writing(run, before) as ledger:
-            last = before.lines[-1]
-            if isinstance(last, EventLine) and isinstance(last.event, ev.RunPruned):
-                return ledger.epoch, last.event.records  # marked before, and not yet removed
+            if marked:
+                return ledger.epoch, marked.records
             records = before.head.seq
             now = self.performer.clock.now()
             await ledger.commit(ev.RunPruned(at=now, records=records, by=by, reason=reason))

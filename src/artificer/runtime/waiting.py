@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
-from artificer.ports import Question, Storage
+from artificer.ports import BlobStore, Journal, Question, Storage
+from artificer.runtime.load import UNREADABLE, Loaded, load
 from artificer.runtime.snapshot import restore
 
 
@@ -61,6 +62,19 @@ async def waited_for(
         if found.run_spec.parent == parent and found.phase is not RunPhase.FINISHED:
             yield child, found
             waiting[:0] = [(child, wait.run) for wait in found.waits]
+
+
+async def unfinished_above(journal: Journal, blobs: BlobStore, loaded: Loaded) -> str:
+    """Return the run that this one is part of, or that that one is, which can go on, or nothing."""
+    run, state = loaded.run, loaded.state
+    while (above := state.run_spec.parent) and run.startswith(f"{above}."):
+        try:
+            run, state = above, (await load(journal, blobs, above)).state
+        except UNREADABLE:  # it was pruned, is not in this world, or can never go on
+            return ""
+        if state.phase is not RunPhase.FINISHED:
+            return run
+    return ""
 
 
 async def has_signals(storage: Storage, run: str) -> bool:

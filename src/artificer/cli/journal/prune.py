@@ -62,6 +62,12 @@ async def _choose(world: World, options: PruneOptions) -> list[RunSummary]:
                 f"Run {run} is not finished ({statuses[run]}): it cannot be pruned.",
                 hint=f"End it first: artificer cancel {run}",
             )
+        if above := _unfinished_above(run, statuses):
+            raise OperatorError(
+                f"Run {run} is part of {above}, which is not finished ({statuses[above]}) and may "
+                "still read its result: it cannot be pruned.",
+                hint=f"End that one first: artificer cancel {above}",
+            )
     chosen = [s for s in every if s.run in named or _is_old(s, statuses, options.older_than)]
     if not options.discard:
         chosen = await _promoted(world, chosen, named)
@@ -104,13 +110,18 @@ def _goes_on(status: str) -> bool:
     return bool(status) and status not in (*_OVER, *_WITHOUT_CONTENTS)
 
 
+def _unfinished_above(run: str, statuses: Mapping[str, str]) -> str:
+    """The run that this one is part of which goes on, and so may still read its result."""
+    above = run.rpartition(".")[0]
+    while above and not _goes_on(statuses.get(above, "")):
+        above = above.rpartition(".")[0]
+    return above
+
+
 def _is_old(summary: RunSummary, statuses: Mapping[str, str], older_than: float | None) -> bool:
     """Whether a run is over for so many days, and no run that may still read its result goes on."""
     if older_than is None or summary.status not in _OVER:
         return False
-    caller = summary.run.rpartition(".")[0]
-    while caller:
-        if _goes_on(statuses.get(caller, "")):
-            return False
-        caller = caller.rpartition(".")[0]
+    if _unfinished_above(summary.run, statuses):
+        return False
     return summary.at < (time.time() - older_than * 86_400) * 1000
