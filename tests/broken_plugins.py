@@ -9,6 +9,7 @@ from pathlib import Path
 
 from artificer import load_config
 from artificer.archive import Archive
+from artificer.backends.loader import load_folder
 from artificer.dispatch.kinds import open_dispatcher
 from artificer.errors import ArtificerError
 from artificer.manifests.parse import parse_manifest
@@ -21,6 +22,14 @@ name = "tea"
 version = "1"
 description = "Make tea."
 [{}]
+"""
+
+CALLBACK = """
+[tool]
+name = "tell"
+version = "1"
+description = "Tell the program."
+dispatch = "callback"
 """
 
 
@@ -39,6 +48,11 @@ async def _open(folder: Path, setting: str, name: str) -> None:
             worker = config.worker.replace(dispatcher=f"{name}:here")
             async with World.open(config.replace(worker=worker)) as world:
                 await (await open_dispatcher(world.config, world)).aclose()
+        case "folder":
+            (folder / name).mkdir(parents=True)
+            (folder / name / "tea.clad.toml").write_text(MANIFEST.format(name))
+            (folder / name / "tell.clad.toml").write_text(CALLBACK)
+            load_folder(folder / name)
         case _:
             parse_manifest(MANIFEST.format(name), "tea.clad.toml", compat=setting == "compat")
 

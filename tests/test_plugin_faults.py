@@ -19,7 +19,7 @@ from artificer.extend import SQLITE, Backend, Fault, ManifestSection, on_call
 class Keys(BaseModel):
     pass
 
-def backend(called, part=None, faults=(), filled=()):
+def backend(called, part=None, faults=(), filled=(), link=None, origin="", tools=None):
     class Section(ManifestSection):
         name, keys = called, Keys
         def read(self, manifest, keys, found, *, compat):
@@ -27,6 +27,12 @@ def backend(called, part=None, faults=(), filled=()):
             return part
         def fill_in(self, table):
             return filled
+        def link(self, files):
+            return (list(files), []) if link is None else link(files)
+        def origin(self, part):
+            return origin
+        def definitions(self, manifest):
+            return (manifest.definition,) if tools is None else tools
     return Backend(section=Section(), executors=on_call("nowhere:executors"))
 
 NOTHING = backend("nothing")
@@ -36,6 +42,14 @@ PATH = backend("path", faults=[Fault("path", "is wrong")])
 NUMBER = backend("number", faults=[Fault(("number",), 4)])
 FILLED = backend("filled", part=1, filled=["is wrong"])
 UNFILLED = backend("unfilled", part=1, filled=None)
+FILES = backend("files", part=1, link=list)
+TEXT = backend("text", part=1, link=lambda files: (files, "is wrong"))
+PARTS = backend("parts", part=1, link=lambda files: ([1 for _ in files], []))
+GREEDY = backend("greedy", part=1, link=lambda files: (files[:1], []))
+PLACE = backend("place", part=1, origin=4)
+SERVER = backend("server", part=1, origin="mcp:shop")
+ONE = backend("one", part=1, tools="tea")
+HERE = backend("here", part=1, origin="here:kitchen")
 FAIR = backend("fair", faults=[Fault(("fair",), "is wrong")])
 class NoSection:
     name = "bare"
@@ -59,6 +73,7 @@ NONE, HALF, PLAIN, SOURCE = Kind(None), Kind(Half()), Plain(), Plain()
 
 BACKENDS = (
     *("nothing", "lenient", "words", "path", "number", "filled", "unfilled", "fair", "bare"),
+    *("files", "text", "parts", "greedy", "place", "server", "one", "here"),
 )
 
 ENTRIES = {
@@ -77,6 +92,13 @@ FAULTS = {
     "compat filled": "added an object of type str to the faults, not a Fault",
     "compat unfilled": "returned an object of type NoneType, not an iterable of faults",
     "manifest bare": "has a section of type NoSection, not a ManifestSection",
+    "folder files": "linked the files of a folder to [ManifestFile(",
+    "folder text": "linked the files of a folder to (",
+    "folder parts": "linked an object of type int, not a ManifestFile",
+    "folder greedy": "changed, moved or left out the files of another section",
+    "folder place": "offers a tool that cannot be: ",
+    "folder server": "offers the tool tea with the backend 'server' and the origin 'mcp:shop': ",
+    "folder one": "offers 'tea', not a tuple of tools",
     "storage none": "opened nothing, although the world is not only read",
     "storage half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
     "reading half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
@@ -89,6 +111,7 @@ SOUND = {
     "manifest fair": "ManifestError: tea.clad.toml:6: fair: is wrong",
     "manifest lenient": "ManifestError: tea.clad.toml:6: lenient: is odd",
     "reading none": "",
+    "folder here": "",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import random
 from typing import Any
@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.definition import ToolDefinition
-from artificer.extend import Manifest, ManifestKeys, ManifestSection
+from artificer.contracts.definition import AGENT_ORIGIN, ToolDefinition
+from artificer.extend import Manifest, ManifestFile, ManifestKeys, ManifestSection
 from artificer.manifests.registry import BACKENDS
 from artificer.testing.section_suite import SectionSuite
 from suite_faults import faults
@@ -187,6 +187,22 @@ class Empty(LookSection):
         return ()
 
 
+class Alone(LookSection):
+    """It believes that its folder has nothing else."""
+
+    def link(self, files: Sequence[ManifestFile[Any]]) -> tuple[list[ManifestFile[Any]], list[str]]:
+        """Return its own files."""
+        return [file for file in files if file.manifest.backend == self.name], []
+
+
+class Disguised(LookSection):
+    """Its tools pass as agents, whose calls are runs."""
+
+    def origin(self, part: LookKeys) -> str:
+        """Return that of an agent."""
+        return AGENT_ORIGIN
+
+
 LOOK = {"look.clad.toml": HEAD + '[look]\nat = "the {what}"\ntimes = 1\n'}
 
 BROKEN: dict[type[LookSection], str] = {
@@ -199,6 +215,8 @@ BROKEN: dict[type[LookSection], str] = {
     Open: "test_an_unknown_key_is_a_fault",
     Changing: "test_it_reads_its_own_manifests",
     Empty: "test_it_reads_its_own_manifests",
+    Disguised: "test_it_reads_its_own_manifests",
+    Alone: "test_linking_leaves_the_files_of_others",
 }
 
 

@@ -14,6 +14,7 @@ from artificer.errors import ManifestError
 from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
 from artificer.manifests.model import SUFFIX, Manifest, ManifestFile
 from artificer.manifests.parse import parse_manifest
+from artificer.manifests.section_reads import checked_tools, linked_files
 
 FOLDER_FILE = "toolclad.toml"
 """The file that the manifests of a folder share: argument types and scope."""
@@ -33,7 +34,7 @@ def load_folder(
     Raises:
         ManifestError: with the faults of all files, a line each; also for a folder that cannot
             be read, and for two tools of the same name.
-        ConfigError: a trusted key cannot be read.
+        ConfigError: a trusted key cannot be read; a plug-in breaks the protocol of sections.
         MissingExtraError: signatures are wanted, and ``cryptography`` is not installed.
     """
     if not folder.is_dir():
@@ -55,10 +56,12 @@ def load_folder(
             faults.append(error.message)
     faults += _clashes(tools)
     for section in {tool.manifest.backend: tool.manifest.section for tool in tools}.values():
-        tools, unlinked = section.link(tools)
+        tools, unlinked = linked_files(section, tools)
         faults += unlinked
     if faults:
         raise ManifestError("\n".join(faults), hint="Correct these manifests; none was loaded.")
+    for tool in tools:
+        checked_tools(tool)
     return tuple(tools)
 
 

@@ -180,7 +180,7 @@ class ManifestSection(ABC, Generic[Keys, Part]):
         return None
 
     def origin(self, part: Part) -> str:
-        """Return where the tool comes from, unless that is the folder of its manifest."""
+        """Return where the tool comes from, as ``NAME:PLACE``, unless that is its folder."""
         return ""
 
     def programs(self, part: Part) -> Iterator[tuple[str, str]]:
@@ -188,7 +188,10 @@ class ManifestSection(ABC, Generic[Keys, Part]):
         yield from ()
 
     def link(self, files: Sequence[ManifestFile[Any]]) -> tuple[list[ManifestFile[Any]], list[str]]:
-        """Return a folder's files with those of this section joined, and faults, a line each."""
+        """Return a folder's files with those of this section joined, and faults, a line each.
+
+        The files of other sections stay as they are.
+        """
         return list(files), []
 
     def argument_tables(self, table: Mapping[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from artificer.contracts.arguments.check import Fault
+from artificer.contracts.definition import ToolDefinition
+from artificer.errors import InvalidValueError
 from artificer.manifests.keys import ManifestKeys
-from artificer.manifests.model import ManifestSection
+from artificer.manifests.model import ManifestFile, ManifestSection
 from artificer.manifests.registry import BACKENDS
 
 
@@ -55,6 +57,60 @@ def checked_faults(section: str, found: object) -> list[Fault]:
             raise BACKENDS.fault_of(section, what)
         faults.append(fault)
     return faults
+
+
+def linked_files(
+    section: ManifestSection[Any, Any], files: Sequence[ManifestFile[Any]]
+) -> tuple[list[ManifestFile[Any]], list[str]]:
+    """Return a folder's files with those of a section joined, and its faults, a line each.
+
+    Raises:
+        ConfigError: it returned something else, or changed the files of another section.
+    """
+    returned: object = section.link(files)
+    match returned:
+        case [Sequence() as linked, Sequence() as faults] if not isinstance(faults, str):
+            pass
+        case _:
+            what = f"linked the files of a folder to {returned!r:.80}, not to files and faults."
+            raise BACKENDS.fault_of(section.name, what)
+    for kind, items in ((ManifestFile, linked), (str, faults)):
+        for item in items:
+            if not isinstance(item, kind):
+                what = f"linked an object of type {type(item).__name__}, not a {kind.__name__}."
+                raise BACKENDS.fault_of(section.name, what)
+    if _of_others(section, linked) != _of_others(section, files):
+        what = "changed, moved or left out the files of another section when it linked its own."
+        raise BACKENDS.fault_of(section.name, what)
+    return list(linked), list(faults)
+
+
+def _of_others(section: ManifestSection[Any, Any], files: Sequence[ManifestFile[Any]]) -> list[int]:
+    return [id(file) for file in files if file.manifest.section is not section]
+
+
+def checked_tools(file: ManifestFile[Any]) -> tuple[ToolDefinition, ...]:
+    """Return the tools that a manifest offers, labelled as those of its section.
+
+    Policies go by these labels, and the calls of some origins start other runs.
+
+    Raises:
+        ConfigError: the section offers something else, or a tool as that of another backend.
+    """
+    name = file.manifest.backend
+    try:
+        tools: object = file.manifest.definitions
+    except InvalidValueError as error:
+        what = f"offers a tool that cannot be: {error.message}"
+        raise BACKENDS.fault_of(name, what) from error
+    if not isinstance(tools, tuple) or not all(isinstance(t, ToolDefinition) for t in tools):
+        raise BACKENDS.fault_of(name, f"offers {tools!r:.80}, not a tuple of tools.")
+    for tool in tools:
+        if tool.backend != name or tool.origin.partition(":")[0] not in ("", name):
+            what = f"offers the tool {tool.name} with the backend {tool.backend!r} and the origin "
+            what += f'{tool.origin!r:.80}: it has to be {name!r}, or to begin with "{name}:".'
+            raise BACKENDS.fault_of(name, what)
+    return tools
 
 
 def _members(fault: Fault) -> tuple[object, object]:

@@ -33,6 +33,7 @@ from artificer.errors import ManifestError
 from artificer.manifests.keys import ManifestKeys
 from artificer.manifests.model import Manifest, ManifestFile, ManifestSection
 from artificer.manifests.parse import parse_manifest
+from artificer.manifests.section_reads import checked_tools, linked_files
 from artificer.manifests.toml_lines import Path
 from artificer.manifests.toml_text import read_toml
 
@@ -48,6 +49,14 @@ HOSTILE: tuple[Any, ...] = (
     *([], [[]], ["\0"], [1, "a"], {}, {"": ""}, {"a": {"b": []}}),
 )
 """Values that nobody meant for any key, as TOML can hold them."""
+
+_OTHER = """
+[tool]
+name = "tool_of_another_section"
+version = "1"
+description = "Its calls are performed by the program that offers it."
+dispatch = "callback"
+"""
 
 UNKNOWN = "a_key_that_nobody_knows"
 
@@ -130,14 +139,23 @@ class SectionSuite:
             assert first.definitions, f"{file} offers no tool"
             assert first.definitions == second.definitions
             assert toolset(first.definitions).digest == toolset(second.definitions).digest
-            for definition in first.definitions:
-                assert definition.backend == section.name
+            for definition in checked_tools(ManifestFile(first, file)):
                 compile_schema(definition.input_schema)
 
     def test_its_name_and_keys_are_its_own(self, section: AnySection) -> None:
         """It stands for a table of its own, which no other key of manifests is."""
         assert section.name not in ManifestKeys.model_fields
         assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", section.name)
+
+    def test_linking_leaves_the_files_of_others(
+        self, section: AnySection, manifests: Manifests
+    ) -> None:
+        """A folder has tools of other backends too."""
+        other = parse_manifest(_OTHER, "other.clad.toml")
+        files = [ManifestFile(other, "other.clad.toml")]
+        for file, text in manifests.items():
+            files.append(ManifestFile(parse_manifest(text, file, sections=(section,)), file))
+        assert linked_files(section, files)[1] == []
 
     def test_an_unknown_key_is_a_fault(self, section: AnySection, manifests: Manifests) -> None:
         """A key that was mistyped has no effect, and what it was to restrict is not."""
@@ -200,8 +218,8 @@ def _quietly(
     try:
         found = outcome(section, file, text, compat=compat)
         if isinstance(found, Manifest):
-            for linked in section.link([ManifestFile(found, file)])[0]:
-                toolset(linked.manifest.definitions)
+            for linked in linked_files(section, [ManifestFile(found, file)])[0]:
+                toolset(checked_tools(linked))
         return found
     except Exception as error:  # noqa: BLE001 - that it is any is what is tested
         return error
