@@ -162,7 +162,11 @@ class Answering:
         (say("Hello.").replace(stop="later"), "cannot be recorded: .*/stop"),
         (say("Hello.").replace(model=None), "cannot be recorded: .*/model"),
         (say("Hello.").replace(usage=Usage(input_tokens=1.5)), "cannot be recorded: .*/usage"),  # type: ignore[arg-type]
-        (say("Hello.").replace(usage=Usage(input_tokens=2**70)), "cannot be recorded"),
+        (say("Hello.").replace(usage=Usage(cached_tokens=2**53)), ": .*/usage/cached_tokens must"),
+        (say("Hello.").replace(usage=Usage(input_tokens=10**6000)), ": .*/usage/input_tokens must"),
+        (say("Hello.").replace(usage=Usage(written_tokens=-(2**70))), ": .*/usage/written_tokens"),
+        (say("Hello.").replace(attempts=2**53), "cannot be recorded: .*/attempts must"),
+        (ModelFailure(code="auth", message="", attempts=2**70), "cannot be recorded: .*/attempts"),
         (reply(call("t")).replace(blocks=("Hello.",)), "cannot be recorded: .*/blocks/0"),
     ],
 )

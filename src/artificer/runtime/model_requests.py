@@ -13,7 +13,7 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError, AuthorError, CanonicalError, InvalidValueError
+from artificer.errors import ArtificerError, AuthorError, InvalidValueError
 from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
 from artificer.runtime.accounts import NO_CHARGES, Charges, RequestSize
 from artificer.runtime.budgets import Budgets
@@ -25,7 +25,7 @@ from artificer.runtime.request_attempts import RequestAttempts
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.requests import provider_of
 from artificer.shielded import shielded
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of
 
@@ -254,15 +254,26 @@ def _checked(provider: str, reply: object) -> ModelReply | ModelFailure:
         )
     try:
         reply = reply.verified()
-        if isinstance(reply, ModelReply):
-            canonical(structs.asdict(reply.usage))  # of any size, but numbers of JSON
-    except (InvalidValueError, CanonicalError) as error:
+        _check_counts(reply)
+    except InvalidValueError as error:
         raise AuthorError(
             f"The provider {provider} returned a {type(reply).__name__} that cannot be recorded: "
             f"{error.message}",
             hint="Fix it and resume the run. Its conformance suite finds such replies.",
         ) from error
     return reply
+
+
+def _check_counts(reply: ModelReply | ModelFailure) -> None:
+    """Check that a reply's numbers can be recorded; what they may truly be is `counted`'s."""
+    counts = {"/attempts": reply.attempts}
+    if isinstance(reply, ModelReply):
+        usage = structs.asdict(reply.usage)
+        counts |= {f"/usage/{name}": count for name, count in usage.items()}
+    for where, count in counts.items():
+        if abs(count) > MAX_SAFE_INTEGER:
+            reason = "must be a number between -(2**53 - 1) and 2**53 - 1"
+            raise InvalidValueError(type(reply).__name__, where, reason)
 
 
 def _counted(
