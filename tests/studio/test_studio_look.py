@@ -16,6 +16,7 @@ from studio_kit import Studio, http_client
 from artificer.render.stylesheet import stylesheet, tokens
 from artificer.studio.access import Access
 from artificer.studio.app import studio
+from artificer.studio.assets import asset_root
 from artificer.studio.indented import LONGEST, indented
 from artificer.studio.words import coded, day, stamp
 from artificer.world import World
@@ -44,10 +45,12 @@ def test_colours_and_fonts_are_those_of_the_tokens(name: str) -> None:
 async def test_the_studio_serves_the_tokens_that_reports_have(
     served: Studio, client: httpx.AsyncClient
 ) -> None:
-    answer = await client.get("/static/tokens.css")
+    answer = await client.get(f"{asset_root()}/tokens.css")
     assert answer.headers["content-type"].startswith("text/css")
     assert answer.text == tokens()
-    assert '<link rel="stylesheet" href="/static/tokens.css">' in (await client.get("/")).text
+    assert (
+        f'<link rel="stylesheet" href="{asset_root()}/tokens.css">' in (await client.get("/")).text
+    )
 
 
 @pytest.mark.req("studio-problems")

@@ -12,9 +12,13 @@ from studio_kit import Studio, fixture, http_client
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.studio.access import MAX_SESSIONS, Access
+from artificer.studio.assets import asset_root, version_of
 from artificer.studio.protection import MAX_BODY
 
 pytestmark = pytest.mark.req("studio-access")
+
+ASSETS = asset_root()
+LONG = "max-age=31536000, immutable"
 
 
 @fixture
@@ -37,7 +41,7 @@ async def test_without_the_key_every_page_is_locked(served: Studio) -> None:
         for path in ("/", "/inbox", "/search", "/runs/x", "/runs/x/events", "/runs/x/report"):
             assert (await client.get(path)).status_code == 401
         assert (await client.get("/", params={"key": "wrong"})).status_code == 401
-        assert (await client.get("/static/studio.css")).status_code == 200
+        assert (await client.get(f"{ASSETS}/studio.css")).status_code == 200
 
 
 async def test_an_address_with_the_key_may_begin_with_a_run(served: Studio) -> None:
@@ -93,7 +97,7 @@ async def test_a_large_body_is_refused(client: httpx.AsyncClient, served: Studio
 async def test_every_answer_has_a_policy_without_inline_script(
     client: httpx.AsyncClient,
 ) -> None:
-    for path in ("/", "/inbox", "/search", "/static/studio.js", "/runs/nowhere"):
+    for path in ("/", "/inbox", "/search", f"{ASSETS}/studio.js", "/runs/nowhere"):
         answer = await client.get(path)
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy
@@ -102,13 +106,22 @@ async def test_every_answer_has_a_policy_without_inline_script(
 
 @pytest.mark.req("studio-kept-assets")
 async def test_only_styles_and_scripts_are_kept(client: httpx.AsyncClient) -> None:
-    for path in ("/static/studio.js", "/static/studio.css", "/static/tokens.css"):
-        assert (await client.get(path)).headers["cache-control"] == "max-age=60"
-    tag = (await client.get("/static/studio.js")).headers["etag"]
-    same = await client.get("/static/studio.js", headers={"If-None-Match": tag})
-    assert (same.status_code, same.headers["cache-control"]) == (304, "max-age=60")
-    for path in ("/", "/runs", "/runs/nowhere", "/static/nothing.js", "/api/v1/runs"):
+    page = (await client.get("/")).text
+    for name in ("icon.svg", "studio.js", "studio.css", "tokens.css"):
+        assert f'"{ASSETS}/{name}"' in page
+        assert (await client.get(f"{ASSETS}/{name}")).headers["cache-control"] == LONG
+        older = await client.get(f"/static/0123/{name}")
+        assert (older.status_code, older.headers["cache-control"]) == (200, "no-store")
+    assert 'from "./forming.js"' in (await client.get(f"{ASSETS}/studio.js")).text
+    for path in ("/", "/runs", "/runs/nowhere", f"{ASSETS}/nothing.js", "/api/v1/runs"):
         assert (await client.get(path)).headers["cache-control"] == "no-store"
+
+
+@pytest.mark.req("studio-kept-assets")
+def test_the_address_of_styles_and_scripts_changes_with_each_of_them() -> None:
+    assets = {"a.js": b"1", "b.js": b"2"}
+    others = [{**assets, "a.js": b"2"}, {"a.js": b"1", "c.js": b"2"}, {**assets, "c.js": b""}]
+    assert len({version_of(some) for some in (assets, *others)}) == 4
 
 
 async def test_a_hostile_prompt_is_shown_as_text(client: httpx.AsyncClient, served: Studio) -> None:

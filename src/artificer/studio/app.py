@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from importlib import resources
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,16 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Mount
 
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.errors import ArtificerError, BugError, OperatorError
 from artificer.health.health import Health
-from artificer.render.stylesheet import tokens
 from artificer.studio.access import Access
 from artificer.studio.api.declared import PREFIX
 from artificer.studio.api.routes import api
+from artificer.studio.assets import ASSETS
 from artificer.studio.choices import Offers
 from artificer.studio.context import StudioContext
 from artificer.studio.executions import Executions
@@ -36,11 +34,6 @@ from artificer.studio.routes import ROUTES
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio")
-
-STATIC = str(resources.files("artificer.studio") / "static")
-
-KEPT = {"Cache-Control": "max-age=60"}
-"""How long a browser may keep a style or a script, even if a new release has changed it."""
 
 
 def studio(
@@ -72,8 +65,7 @@ def studio(
             Mount(PREFIX, api(context)),
             *ROUTES,
             *OPERATIONS,
-            Route("/static/tokens.css", _tokens),
-            Mount("/static", Assets(directory=STATIC)),
+            ASSETS,
         ],
         middleware=[
             Middleware(
@@ -109,21 +101,6 @@ async def _bug(request: Request, _: Exception) -> Response:
     answer = answer_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG), request)
     answer.headers.update(HEADERS)  # nothing is around the answer of a bug
     return answer
-
-
-class Assets(StaticFiles):
-    """Styles and scripts. They are the same for everybody, so a browser may keep them."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """Answer with a file, or that it has not changed."""
-        answer = super().file_response(*args, **kwargs)
-        answer.headers.update(KEPT)
-        return answer
-
-
-async def _tokens(_: Request) -> Response:
-    """Return what reports and the studio share: type, space and colour."""
-    return Response(tokens(), media_type="text/css", headers=KEPT)
 
 
 async def _gone(request: Request, _: Exception) -> Response:

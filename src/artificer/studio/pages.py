@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from artificer.render.template import escaping
 from artificer.studio.access import Actor
+from artificer.studio.assets import asset_root
 from artificer.studio.inbox_count import InboxCount
 from artificer.studio.indented import indented
 from artificer.studio.words import WORDS, shown
@@ -46,4 +47,5 @@ def _environment() -> Environment:
     for word in (*WORDS, indented):
         environment.filters[word.__name__] = word
     environment.globals["failure_words"] = FAILURES
+    environment.globals["assets"] = asset_root()
     return environment
