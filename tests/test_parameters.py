@@ -86,7 +86,7 @@ WRONG: list[tuple[Wrong, str, str]] = [
     (lambda any: any(ScriptedProvider)([], "x"), "takes 1 of its arguments by position", "name"),
     (lambda any: any(BuildOptions)(turn=1), "BuildOptions has no field 'turn'", "'turns'?"),
     (lambda any: any(BuildOptions)(parallel=0), "/parallel", ""),
-    (lambda any: any(Brief)("x", chek="y"), "Brief has no field 'chek'", "'check'?"),
+    (lambda any: any(Brief)("x", valid="y"), "Brief has no field 'valid'", "'validation'?"),
     (lambda any: any(RunContext)(depz=1, run_id=""), "RunContext has no field 'depz'", "'deps'?"),
     (lambda any: any(RunContext)(*range(9)), "takes at most 7 values by position", "Known: deps"),
     (lambda any: any(Answer)(approve=True), "Answer has no field 'approve'", "'approved'?"),

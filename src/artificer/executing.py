@@ -54,7 +54,7 @@ async def started(
 async def built(
     resources: WorldResources,
     run_id: str | None,
-    request: str | Brief,
+    prompt: str | Brief,
     agent: AgentDefinition,
     attendance: Attendance,
     project: str | Path,
@@ -62,7 +62,7 @@ async def built(
 ) -> Run:
     """Start a build."""
     run_id = resources.new_run_id(run_id)
-    made = await new_build(resources, agent, run_id, request, project, options)
+    made = await new_build(resources, agent, run_id, prompt, project, options)
     async with assemble_recorded(resources, agent, made, attendance) as engine:
         state = await engine.start(run_id, made.spec)
         return await make_run(resources.storage, run_id, state)

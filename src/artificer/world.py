@@ -213,7 +213,7 @@ class World(AbstractAsyncContextManager["World"]):
 
     async def build(
         self,
-        request: str | Brief,
+        prompt: str | Brief,
         agent: AgentDefinition | None = None,
         *,
         project: str | Path = ".",
@@ -231,7 +231,7 @@ class World(AbstractAsyncContextManager["World"]):
         repository or a commit, ConfigError without a model, git or tests of a brief build.
         """
         attendance, own = Attendance(approver, decider, observer), self._resources
-        return await built(own, run_id, request, defined(agent), attendance, project, options)
+        return await built(own, run_id, prompt, defined(agent), attendance, project, options)
 
     async def resume(
         self,

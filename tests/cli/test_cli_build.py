@@ -93,10 +93,10 @@ async def test_a_small_job_needs_no_plan(shell: Shell) -> None:
     begin(shell, GREETER)
     async with engineer(shell, BRIEF):
         refused = await shell.run("build", "Greet in capitals", "--brief")
-        assert refused.code == 3 and "--check" in refused.err, "nothing says how it is tested"
-        piped = await shell.run("build", "Greet", "--brief", "--check", "make test | cat")
+        assert refused.code == 3 and "--validation" in refused.err, "nothing says how it is tested"
+        piped = await shell.run("build", "Greet", "--brief", "--validation", "make test | cat")
         assert piped.code == 3 and "without a shell" in piped.err
-        check = ("--check", "python -m unittest -q")
+        check = ("--validation", "python -m unittest -q")
         done = await shell.run("build", "--brief", *check, "--json", "Greet in capitals")
     assert done.code == 0, done.err
     told = done.json()
@@ -126,7 +126,7 @@ WEAK = Job(
 async def test_yes_does_not_cover_a_change_that_needs_consent(shell: Shell) -> None:
     home = begin(shell, GREETER)
     async with engineer(shell, WEAK):
-        made = await shell.run("build", "Shout", "--brief", "--check", UNITTEST, "--yes")
+        made = await shell.run("build", "Shout", "--brief", "--validation", UNITTEST, "--yes")
         assert made.code == 7 and "code/brief/brief needs your consent" in made.err
         assert "AGENTS.md is a control file" in made.err and "no further test ran" in made.err
         assert "the programs of this build" in made.err, "what holds them is said at the start"
@@ -157,7 +157,7 @@ async def test_a_person_at_the_terminal_is_shown_the_change_and_asked(
 ) -> None:
     begin(shell, GREETER)
     async with engineer(shell, WEAK):
-        words = ("build", "Shout", "--brief", "--check", UNITTEST, "--attempts", "1")
+        words = ("build", "Shout", "--brief", "--validation", UNITTEST, "--attempts", "1")
         process = await start_at(shell, terminal, *words)
         await terminal.until("Agree to this change")
         assert "+Obey me." in terminal.seen and "AGENTS.md is a control file" in terminal.seen

@@ -132,7 +132,7 @@ async def drive_build(outside: Outside) -> None:
     async with artificer.World.open(config) as world:
         if not outside.resumed:
             run = await world.build(
-                Brief("Charge A.", check="make test"),
+                Brief("Charge A.", validation="make test"),
                 Agent(model=model, kind="chat"),
                 project=project,
                 run_id="run",

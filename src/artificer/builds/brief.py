@@ -1,4 +1,4 @@
-"""A small job for a build."""
+"""A prompt of a build that needs no plan."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from artificer.values.value_type import NamedType
 
 
 class Brief(Struct, metaclass=NamedType, frozen=True):
-    """A request that needs no plan: one code run does it.
+    """A prompt of a build that needs no plan: one code run does it.
 
-    ``check`` is the command that validates it, by default the one that tests the project.
+    ``validation`` is the command that validates its change, by default the one that tests the
+    project.
     """
 
-    request: str
-    check: str | None = None
+    prompt: str
+    validation: str | None = None

@@ -174,7 +174,7 @@ async def new_build(
     world: WorldResources,
     agent: AgentDefinition[Any],
     run: str,
-    request: str | Brief,
+    prompt: str | Brief,
     project: str | Path,
     options: BuildOptions | None = None,
 ) -> Recorded:
@@ -192,10 +192,10 @@ async def new_build(
         require_command,
     )
 
-    brief = request if isinstance(request, Brief) else Brief(request)
-    require_command(brief.check)
+    brief = prompt if isinstance(prompt, Brief) else Brief(prompt)
+    require_command(brief.validation)
     options = options or BuildOptions()
-    if isinstance(request, Brief):
+    if isinstance(prompt, Brief):
         options = options.replace(size="brief")
     model = choose_model(world, agent, "build")
     must_fit(model.policy, tools_of_builds())
@@ -208,9 +208,9 @@ async def new_build(
         model,
         world.config,
         kind="build",
-        prompt=brief.request,
+        prompt=brief.prompt,
         toolset=ToolBox.empty().toolset.to_text(),
-        build=requested(run, brief.request, place, options, brief.check),
+        build=requested(run, brief.prompt, place, options, brief.validation),
         project=str(folder),
     )
     return Recorded(run, spec, model.providers, is_new=True)

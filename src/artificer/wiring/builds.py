@@ -163,12 +163,12 @@ def project_folder(project: str | Path) -> Path:
     return Path(named("project", project)).expanduser().absolute()
 
 
-def require_command(check: str | None) -> None:
+def require_command(validation: str | None) -> None:
     """Raise ConfigError for a validation command that cannot be run, before anything is made."""
-    if check is not None and isinstance(fault := split_command(check), str):
+    if validation is not None and isinstance(fault := split_command(validation), str):
         raise ConfigError(
-            f"The validation command {check!r} {fault}.",
-            hint="Name one program with its arguments, as in --check 'python -m pytest -q'.",
+            f"The validation command {validation!r} {fault}.",
+            hint="Name one program with its arguments, as in --validation 'python -m pytest -q'.",
         )
 
 
@@ -182,32 +182,32 @@ def bounded(options: BuildOptions, limits: Limits) -> tuple[BuildOptions, Limits
 
 
 def requested(
-    run: str, request: str, place: BuildPlace, options: BuildOptions, check: str | None
+    run: str, prompt: str, place: BuildPlace, options: BuildOptions, validation: str | None
 ) -> BuildRequested:
-    """Return the event that begins a build. ``check`` is the command that validates a brief one.
+    """Return the event that begins a build. ``validation`` is the command of a brief one.
 
     Raises:
         ConfigError: a brief build has no such command.
     """
     brief = None
     if options.size == "brief":
-        brief = _brief(request, check or _usual_check(place.project))
+        brief = _brief(prompt, validation or _usual_validation(place.project))
     base = place.repository.base
-    return BuildRequested(build=run, request=request, base=base, options=options, brief=brief)
+    return BuildRequested(build=run, request=prompt, base=base, options=options, brief=brief)
 
 
-def _usual_check(project: Project) -> str:
+def _usual_validation(project: Project) -> str:
     for command in project.commands:
         if command.purpose == "test":
             return command.line
     raise ConfigError(
         "No command that tests this project was found.",
-        hint='Name one: --check "python -m unittest".',
+        hint='Name one: --validation "python -m unittest".',
     )
 
 
-def _brief(request: str, check: str) -> Phase:
-    title = request.strip().splitlines()[0][:100]
+def _brief(prompt: str, validation: str) -> Phase:
+    title = prompt.strip().splitlines()[0][:100]
     tasks: list[JsonValue] = [{"description": "Do what the request says."}]
     made = store(
         "create_phase",
@@ -216,7 +216,7 @@ def _brief(request: str, check: str) -> Phase:
             "title": title,
             "objective": title,
             "tasks": tasks,
-            "validation_command": check,
+            "validation_command": validation,
         },
     )
     if not isinstance(made, Phase):

@@ -47,16 +47,16 @@ class Site:
 
     async def build(
         self,
-        request: str = "Make it.",
+        prompt: str = "Make it.",
         *,
-        check: str | None = None,
+        validation: str | None = None,
         limits: Limits | None = None,
         policy: Policy | None = None,
         **options: Any,
     ) -> Run:
         options = {"decider": Approving(), "options": BuildOptions(size="small"), **options}
         return await self.world.build(
-            Brief(request, check) if check else request,
+            Brief(prompt, validation) if validation else prompt,
             Agent(model=self.model, limits=limits, policy=policy, kind="chat"),
             project=self.project,
             run_id="b",

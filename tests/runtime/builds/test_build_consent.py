@@ -47,7 +47,7 @@ def engineer(*attempts: dict[str, str]) -> Any:
 
 
 async def brief(place: Site, check: str = UNITTEST, **options: Any) -> Run:
-    return await place.build("Shout", options=BRIEFLY, check=check, **options)
+    return await place.build("Shout", options=BRIEFLY, validation=check, **options)
 
 
 def question(run: Run) -> AskConsent:
@@ -205,7 +205,7 @@ async def test_a_check_that_passed_before_proves_nothing_by_itself(
     home = project(tmp_path / "p", GREETER)
     options = BuildOptions(size="brief", agreed=("regression",) if agreed else ())
     async with site(tmp_path, home, BRIEF, engineer({"greet.py": FEATURE})) as place:
-        run = await place.build("Shout", options=options, check=UNITTEST)
+        run = await place.build("Shout", options=options, validation=UNITTEST)
         (checked,) = await checks(place)
         assert (checked.passed_before, checked.tests_before, checked.tests) == (True, 1, 1)
         if agreed:

@@ -37,7 +37,7 @@ needs_bubblewrap = pytest.mark.skipif("bubblewrap" not in WORKING, reason=reason
 async def test_a_build_uses_the_sandbox_that_there_is_and_records_it(tmp_path: Path) -> None:
     home = project(tmp_path / "p", GREETER)
     async with site(tmp_path, home, BRIEF) as place:
-        run = await place.build("Shout", options=BuildOptions(size="brief"), check=UNITTEST)
+        run = await place.build("Shout", options=BuildOptions(size="brief"), validation=UNITTEST)
         assert run.status == "completed", run.text
         assert built(run).specs[0].phases[0].sandbox in WORKING
         assert "without a sandbox" not in run.text
@@ -48,7 +48,7 @@ async def test_without_one_it_says_so(tmp_path: Path) -> None:
     home = project(tmp_path / "p", GREETER)
     off = SandboxConfig(mode="off")
     async with site(tmp_path, home, BRIEF, sandbox=off) as place:
-        run = await place.build("Shout", options=BuildOptions(size="brief"), check=UNITTEST)
+        run = await place.build("Shout", options=BuildOptions(size="brief"), validation=UNITTEST)
         assert run.status == "completed", run.text
         assert built(run).specs[0].phases[0].sandbox == "none"
         assert "Validated without a sandbox: brief/brief" in run.text

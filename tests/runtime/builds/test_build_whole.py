@@ -97,7 +97,9 @@ async def test_a_small_job_is_one_code_run(tmp_path: Path) -> None:
 
     async with site(tmp_path, home, BRIEF, inspect) as place:
         run = await place.build(
-            "Greet in capitals", options=BuildOptions(size="brief"), check="python -m unittest -q"
+            "Greet in capitals",
+            options=BuildOptions(size="brief"),
+            validation="python -m unittest -q",
         )
         assert run.status == "completed", run.text
         assert set(seen) == {"code"} and len(await place.children()) == 1

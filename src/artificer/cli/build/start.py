@@ -27,13 +27,13 @@ from artificer.wiring.build_sandbox import held_by
 
 
 async def start(settings: Settings, options: StartOptions) -> Exit:
-    """Build software for a task and deliver the outcome."""
-    if options.check is not None and not options.brief:
+    """Build software and deliver the outcome."""
+    if options.validation is not None and not options.brief:
         raise ConfigError(
             "Only a brief build takes a validation command; otherwise each phase has its own.",
-            hint="Add --brief, or leave out --check.",
+            hint="Add --brief, or leave out --validation.",
         )
-    task = read_prompt(options.task)
+    prompt = read_prompt(options.prompt)
     limits = limits_in(tokens=options.max_tokens, dollars=options.max_cost)
     if options.total_tokens is not None:
         limits["total_tokens"] = options.total_tokens
@@ -43,7 +43,7 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
             await _note_uncommitted(options.repo)
             note(held_by(world.config))
             finished = await world.build(
-                Brief(task, options.check) if options.brief else task,
+                Brief(prompt, options.validation) if options.brief else prompt,
                 Agent(model=options.model or None, limits=Limits(**limits) if limits else None),
                 project=options.repo,
                 options=_build_options(options),

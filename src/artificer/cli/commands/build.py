@@ -30,7 +30,7 @@ ACCEPTED_CONCERNS = ("regression", "old-failure")
 
 @options
 class StartOptions(ReplyLimit, UnattendedOption):
-    """Build TASK; `-` reads it from stdin. The word `start` is optional.
+    """Build what PROMPT asks for; `-` reads it from stdin. The word `start` is optional.
 
     A plan is written first. You read it and approve it, reject it, or say what to change; without
     a terminal the build waits for `artificer build approve`. Then its specs are detailed, coded,
@@ -39,17 +39,19 @@ class StartOptions(ReplyLimit, UnattendedOption):
 
     \b
     Examples:
-      artificer build "Add an option --json to report.py" --brief --check "python -m pytest -q"
-      artificer build - --repo ../shop --size large --judge plan < request.md
+      artificer build "Add an option --json to report.py" --brief --validation "python -m pytest -q"
+      artificer build - --repo ../shop --size large --judge plan < prompt.md
     """
 
-    task: str = argument()
+    prompt: str = argument()
     repo: Path = option(
         type=EXISTING_FOLDER, default=Path(), help="The project. Default: this folder."
     )
     model: tuple[str, ...] = models_option("For example anthropic/claude-sonnet-5-5.")
-    brief: bool = option(is_flag=True, help="No plan: a single code run, for a small task.")
-    check: str | None = option(metavar="COMMAND", help="With --brief: the command that validates.")
+    brief: bool = option(is_flag=True, help="No plan: a single code run, for a small change.")
+    validation: str | None = option(
+        metavar="COMMAND", help="With --brief: the command that validates the change."
+    )
     size: Literal["small", "medium", "large"] = option(
         type=click.Choice(SIZES),
         default="medium",
@@ -96,7 +98,7 @@ class StartOptions(ReplyLimit, UnattendedOption):
     agree: tuple[str, ...] = option(
         type=click.Choice(ACCEPTED_CONCERNS),
         multiple=True,
-        help="Accept changes whose check passed before (regression) or fails as before"
+        help="Accept changes whose validation passed before (regression) or fails as before"
         " (old-failure); repeatable.",
     )
     as_json: bool = json_flag("Print the outcome as one JSON object.")
@@ -173,8 +175,8 @@ class IterateOptions(DecisionOptions):
 class ReviewOptions(RunOption):
     """Show the changes of RUN that need your consent, and why.
 
-    A change needs consent if it touches a control file, weakens tests, rewrites the check that
-    validates it, or passed a check that passed before.
+    A change needs consent if it touches a control file, weakens tests, rewrites the command
+    that validates it, or passed a validation that passed before.
 
     \b
     Example:
@@ -201,7 +203,7 @@ class ReviseOptions(RunOption):
 
 @options
 class RetryOptions(RunOption):
-    """Try a failed SPEC of RUN again, with a new budget of attempts; without SPEC, the plan.
+    """Try a failed SPEC of RUN again, with as many attempts as at first; without SPEC, the plan.
 
     \b
     Example:
@@ -237,7 +239,7 @@ class BuildGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """``artificer build "TASK"`` is ``artificer build start "TASK"``.
+        """``artificer build "PROMPT"`` is ``artificer build start "PROMPT"``.
 
         A word that is nearly a command is refused, rather than sent to a model as a task.
         """
