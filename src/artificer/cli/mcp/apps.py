@@ -1,7 +1,7 @@
-"""Reports in hosts of MCP Apps: a page for each report, and an app that shows that of a result.
+"""Reports in clients that show MCP Apps: a page for each, and an app that shows that of a result.
 
 The pages are those that `artificer open` shows. The app is ours and always the same: it asks its
-host for the report that a result names, and puts it in its own place. Its policy lets its own
+client for the report that a result names, and puts it in its own place. Its policy lets its own
 script run and no other one, and fetches nothing, whatever a report holds. Source: the extension
 ``io.modelcontextprotocol/ui`` (SEP-1865), version 2026-01-26.
 """
