@@ -163,4 +163,4 @@ def test_the_blocking_methods_name_the_same_arguments(method: str) -> None:
     named = {p.name for p in signature if p.kind is p.KEYWORD_ONLY}
     declared = getattr(public_types, f"{waited}Arguments")
     assert declared.__annotations__.keys() == named
-    assert inspect.iscoroutinefunction(Agent.run)
+    assert inspect.iscoroutinefunction(Agent.run) and inspect.isroutine(Agent.run)

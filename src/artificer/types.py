@@ -201,7 +201,7 @@ _NAMES = {
     "runtime.builds.tree": ("BuildNode",),
     "runtime.family": ("ChildNode",),
     "wiring.builds": ("Builds",),
-    # the journal, the budget, worlds and what they tell of runs
+    # the journal, the budget, worlds and what they say of runs
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),
     "ports": (
         "Budget",
