@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from xml.etree.ElementTree import Element
 
@@ -18,6 +17,7 @@ from artificer.render.charts.measure import FONT, width
 from artificer.render.charts.style import LINE as LINE_COLOUR
 from artificer.render.charts.style import STRONG_LINE, ChartSpec
 from artificer.render.numbers import NumberForm
+from artificer.utc import utc_moment
 
 PADDING = 6
 """Between the drawing and the words at its axis."""
@@ -135,7 +135,7 @@ def _dates(
 ) -> Sequence[AxisTick]:
     form = definition["axis"]["format"]
     return [
-        AxisTick(scale.place(at), datetime.fromtimestamp(at / 1000, UTC).strftime(form))
+        AxisTick(scale.place(at), utc_moment(at).strftime(form))
         for at in definition["axis"]["values"]
     ]
 
