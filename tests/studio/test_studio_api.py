@@ -63,7 +63,7 @@ async def _seed(world: World) -> str:
 def error_of(answer: httpx.Response) -> tuple[int, str]:
     assert answer.headers["content-type"] == "application/json"
     (error,) = answer.json().values()
-    assert error.keys() == {"code", "message", "hint"} and error["message"]
+    assert error.keys() == {"code", "message", "hint"} and error["message"] and error["hint"]
     return answer.status_code, error["code"]
 
 
@@ -239,6 +239,22 @@ async def test_a_wrong_request_is_answered_in_one_form(
 ) -> None:
     client = api[1]("admin")
     assert error_of(await client.request(method, path, content=body)) == expected
+
+
+async def test_what_is_not_there_says_where_to_look(api: tuple[Studio, Clients]) -> None:
+    studio, clients = api
+    client, run = clients("admin"), await _seed(studio.world)
+    for method, path, above in (
+        ("GET", f"/runs/{run}/artifacts/none", "/runs/{run}/artifacts"),
+        ("GET", f"/runs/{run}/records/99", "/runs/{run}/records"),
+        ("POST", f"/runs/{run}/approve", "/runs/{run}"),
+        ("GET", f"/runs/{'x' * 201}", "/runs"),
+    ):
+        body = {"call": f"sha256:{'0' * 64}", "approved": True} if method == "POST" else None
+        answer = await client.request(method, path, json=body)
+        assert error_of(answer) == (404, "not_found"), path
+        hint = answer.json()["error"]["hint"]
+        assert hint == f"GET /api/v1{above} shows what there is."
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from studio_kit import Studio, http_client
 
+from artificer.agent import Agent
+from artificer.providers.scripted import ScriptedProvider, say
 from artificer.render.stylesheet import stylesheet, tokens
 from artificer.studio.access import Access
 from artificer.studio.app import studio
@@ -63,6 +65,18 @@ async def test_an_error_is_a_page_that_leads_on(client: httpx.AsyncClient, path:
     assert answer.headers["content-type"].startswith("text/html")
     assert "<h1>" in answer.text and 'href="/search"' in answer.text
     assert "<b>" not in answer.text and "default-src" in answer.headers["content-security-policy"]
+
+
+@pytest.mark.req("studio-problems")
+async def test_what_a_run_does_not_have_leads_to_the_run(
+    served: Studio, client: httpx.AsyncClient
+) -> None:
+    run = await served.world.run("Hi.", Agent(ScriptedProvider([say("Hello.")]), kind="chat"))
+    link = 'href="/runs/{}">Go to the run'
+    for path in ("records/99", "sources/x"):
+        answer = await client.get(f"/runs/{run.id}/{path}")
+        assert (answer.status_code, link.format(run.id) in answer.text) == (404, True), path
+    assert link.format("nowhere") not in (await client.get("/runs/nowhere")).text
 
 
 @pytest.mark.req("studio-problems")

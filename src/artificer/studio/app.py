@@ -105,7 +105,7 @@ async def _bug(request: Request, _: Exception) -> Response:
 
 async def _gone(request: Request, _: Exception) -> Response:
     """Answer a form that was cut off, or is longer than its header says."""
-    error = OperatorError("The form did not arrive completely.")
+    error = OperatorError("The form did not arrive completely.", hint="Go back and send it again.")
     return answer_of(error, request, HTTPStatus.BAD_REQUEST)
 
 

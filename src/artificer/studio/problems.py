@@ -106,6 +106,7 @@ def _page(error: err.ArtificerError, request: HTTPConnection, status: HTTPStatus
         "message": error.message,
         "hint": error.hint or "",
         "is_damage": is_damage,
+        "leads_to_run": status == HTTPStatus.NOT_FOUND and not error.hint,
         "run": request.scope.get("path_params", {}).get("run", ""),
     }
     return page(request, "problem", values, status)

@@ -55,6 +55,10 @@ LOCKED = "This studio is locked. Open the address that `artificer studio` printe
 
 LOCKED_API = "Send a token: Authorization: Bearer …"
 
+OTHER_ADDRESS = (
+    "Use the address that `artificer studio` printed; `hosts` in [studio] adds others to it."
+)
+
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 POLICY = "; ".join(
@@ -120,12 +124,13 @@ class Protection:
         """Answer a request that is refused to everyone."""
         headers = request.headers
         if headers.get("host", "") not in self._hosts:
-            error = AccessError("This is not an address of the studio.")
+            error = AccessError("This is not an address of the studio.", hint=OTHER_ADDRESS)
             return answer_of(error, request, HTTPStatus.MISDIRECTED_REQUEST)
         length = headers.get("content-length") or "0"
         limit = _limit(request)
         if not (length.isascii() and length.isdecimal()) or int(length[:20]) > limit:
-            hint = "Go back: what you have written is still there." if limit > MAX_BODY else None
+            is_form = limit > MAX_BODY
+            hint = "Go back: what you have written is still there." if is_form else "Send less."
             error = AccessError(f"A request has at most {limit:,} bytes here.", hint=hint)
             return answer_of(error, request, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
@@ -167,11 +172,12 @@ class Protection:
         if origin is None and actor.is_token:
             pass  # no browser sends a token without its origin
         elif not is_safe and (origin or "").partition("://")[2] not in self._hosts:
-            raise ForbiddenError("This request comes from another site.")
+            raise ForbiddenError("This request comes from another site.", hint=OTHER_ADDRESS)
         if is_api and not is_safe and not actor.is_token:
             form_key = request.headers.get("x-form-key", "")
             if not actor.made(form_key):
-                raise ForbiddenError("This request needs a token, or the form key of a page.")
+                error = "This request needs a token, or the form key of a page."
+                raise ForbiddenError(error, hint=LOCKED_API)
         if is_api or not is_safe:
             is_work = actor.is_token and request.scope["path"].startswith(JOBS)
             self._count(self._work if is_work else self._rates, actor.sender)

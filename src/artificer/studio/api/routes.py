@@ -13,8 +13,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from artificer.errors import ArtificerError, BugError, OperatorError
-from artificer.studio.api.declared import ApiEndpoint
+from artificer.errors import (
+    ArtificerError,
+    BugError,
+    InvalidValueError,
+    NotFoundError,
+    OperatorError,
+)
+from artificer.studio.api.declared import PREFIX, ApiEndpoint
 from artificer.studio.api.endpoints import ENDPOINTS
 from artificer.studio.api.openapi import document
 from artificer.studio.problems import REPORT_BUG, answer_of, data_of, refused
@@ -44,13 +50,33 @@ def api(context: StudioContext) -> Starlette:
     return app
 
 
+_DOCUMENTED = f"{PREFIX}/openapi.json says what it takes."
+
+_READABLE = frozenset(one.path for one in ENDPOINTS if one.method == "GET")
+
+
+def _look_at(path: str) -> str:
+    """Return the hint of what is not there: the nearest path above that can be read."""
+    above = path.rpartition("/")[0]
+    while above and above not in _READABLE:
+        above = above.rpartition("/")[0]
+    return f"GET {PREFIX}{above or '/openapi.json'} shows what there is."
+
+
 def _route(path: str, endpoints: list[ApiEndpoint]) -> Route:
     by_method = {endpoint.method: endpoint for endpoint in endpoints}
     if "GET" in by_method:
         by_method["HEAD"] = by_method["GET"]  # type: ignore[index]
 
     async def serve(request: Request) -> Response:
-        return await by_method[request.method].serve(request)  # type: ignore[index]
+        try:
+            return await by_method[request.method].serve(request)  # type: ignore[index]
+        except NotFoundError as error:
+            error.hint = error.hint or _look_at(path)
+            raise
+        except InvalidValueError as error:
+            error.hint = error.hint or _DOCUMENTED
+            raise
 
     return Route(path, serve, methods=list(by_method))
 
@@ -66,7 +92,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 async def _gone(_: Request, __: Exception) -> Response:
     """Answer a body that was cut off, or is longer than its header says."""
-    error = OperatorError("The body of the request is incomplete.")
+    error = OperatorError("The body of the request is incomplete.", hint="Send it again.")
     return data_of(error, HTTPStatus.BAD_REQUEST)
 
 
