@@ -13,7 +13,6 @@ from artificer.core.state import RunPhase, RunState
 from artificer.ownership.job_leases import failed_jobs
 from artificer.ports import Storage
 from artificer.runtime.falls import MAX_FALLS, falls_of
-from artificer.runtime.load import Loaded
 from artificer.runtime.snapshot import restore
 from artificer.runtime.waiting import waited_for
 
@@ -53,14 +52,13 @@ async def abandoned_runs(
         if name in dead:
             abandoned.append(AbandonedRun(name, 0, dead[name].failures, dead[name].error))
         elif found.standing == "open" and not found.only_waits:
-            known = lines if name == run else (await _restored(storage, name)).lines
+            known = lines
+            if name != run:
+                loaded = await restore(storage.journal, storage.blobs, storage.snapshots, name)
+                known = loaded.lines
             if (falls := falls_of(known)) >= MAX_FALLS:
                 abandoned.append(AbandonedRun(name, falls))
     return abandoned
-
-
-async def _restored(storage: Storage, run: str) -> Loaded:
-    return await restore(storage.journal, storage.blobs, storage.snapshots, run)
 
 
 def _is_for_workers(state: RunState) -> bool:
