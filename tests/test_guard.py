@@ -215,6 +215,16 @@ class TestAnotherProcess:
         async with world.guard(shop.tools, key="k") as guarded, asyncio.timeout(120):
             assert await guarded.call("charge", {"order": "A"}) == "charged A"
 
+    async def test_is_the_program_and_no_command(self, world: World, shop: Shop) -> None:
+        with pytest.raises(WaitingCallError):
+            async with world.guard(shop.tools, key="k", policy=ASK) as guarded:
+                await guarded.call("charge", {"order": "A"})
+        explained = await world.archive.explain("k")
+        assert explained.next == ("artificer approve k --list", "artificer cancel k")
+        with pytest.raises(NotFoundError, match="guards its tools") as caught:
+            await world.resume("k")
+        assert caught.value.hint == "Start that program again, with the same key."
+
     async def test_names_a_call_by_its_own_id(self, world: World, shop: Shop) -> None:
         async with world.guard(shop.tools, key="k") as guarded:
             for call_id in ("one", "two"):

@@ -88,7 +88,7 @@ async def test_a_run_that_waits_for_it_says_so() -> None:
     assert f"Workers leave {deadly.run} alone" in explained.why
     assert explained.next == (f"artificer explain {deadly.run}", f"artificer cancel {top}")
     assert (await deadly.world.archive.explain(deadly.run)).next[0] == (
-        f"artificer resume {deadly.run}"
+        f"artificer resume {deadly.run} --agent MODULE:NAME"
     )
 
 

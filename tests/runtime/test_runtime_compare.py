@@ -150,7 +150,9 @@ class TestExplain:
             told = await world.archive.explain(stalled)
             assert (told.stands, told.phase) == ("stalled", "stalled")
             assert "rate_limited: slow down" in told.why
-            assert told.next[0] == f"artificer resume {stalled}"
+            assert told.next[0] == f"artificer resume {stalled} --agent MODULE:NAME"
+            plain = await world.run("Hi.", Agent(ScriptedProvider([failure]), kind="chat"))
+            assert (await world.archive.explain(plain.id)).next[0] == f"artificer resume {plain.id}"
 
     @pytest.mark.parametrize(
         ("script", "facts", "why", "then"),

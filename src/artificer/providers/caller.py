@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from artificer.contracts.definition import ModelRequest
+from artificer.errors import NotFoundError
 from artificer.ports import Memo, PreparedRequest
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.values.base import JsonObject
@@ -20,8 +21,6 @@ NAME = "caller"
 
 MAX_TOGETHER = 32
 """The most calls of one reply."""
-
-_GONE = "The calls of this run come from a program that guards its tools. Start that program again."
 
 
 class CallerProvider:
@@ -42,6 +41,14 @@ class CallerProvider:
     def name(self) -> str:
         """The name that runs record."""
         return NAME
+
+    def require(self) -> None:
+        """Raise NotFoundError unless a program is attached that makes the calls."""
+        if not self._attached:
+            raise NotFoundError(
+                "The calls of a guarded run come from the program that guards its tools.",
+                hint="Start that program again, with the same key.",
+            )
 
     def submit(self, call: ToolUseBlock) -> None:
         """Add a call to the next reply."""
@@ -71,8 +78,6 @@ class CallerProvider:
         self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
         """Wait for calls, or for the end."""
-        if not self._attached:
-            return ModelFailure(code="unavailable", message=_GONE, attempts=0)
         self.listening.set()
         while not self._calls and self._end is None:
             self._changed.clear()

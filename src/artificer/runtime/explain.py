@@ -28,6 +28,7 @@ from artificer.runtime.explain_submitted import why_submitted, worker_command, w
 from artificer.runtime.explain_why import why_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.queued import is_queued
+from artificer.runtime.resuming import resume_command
 from artificer.runtime.turns import turns_of
 from artificer.values.model import Usage
 
@@ -187,8 +188,8 @@ def _next(
     yield from (f"artificer explain {one}" for one in left[:SHOWN] if one != run)
     if workers:
         yield worker_command(state)
-    elif run in left or not left:
-        yield f"artificer resume {run}"
+    elif (run in left or not left) and (command := resume_command(run, state.run_spec)):
+        yield command
     yield f"artificer cancel {run}"
 
 

@@ -133,6 +133,7 @@ async def assemble_recorded(
         NotFoundError: the provider's model is not here.
     """
     spec = recorded.spec
+    require(recorded.provider)
     extra = [
         *used(world.tools, spec.tools()),
         *with_children(world, agent.tools, attendance, _ASSEMBLERS),
@@ -154,7 +155,6 @@ async def assemble_recorded(
             deps=attendance.deps,
         )
         tools.must_match(spec.tools())
-        require(recorded.provider)
         needing = tools.executors if recorded.is_new else {}
         await require_secrets(world.secrets, spec, recorded.provider, needing)
         check = output_reader(agent, spec)

@@ -16,6 +16,7 @@ from artificer.cli.terminal.words import cost, count, joined, tokens
 from artificer.config import Config
 from artificer.report import Views
 from artificer.runs import Run
+from artificer.runtime.resuming import resume_command
 from artificer.values.failure_words import FAILURES
 from artificer.wiring.known_providers import key_variable
 from artificer.world import World
@@ -74,7 +75,7 @@ def _summarise(run: Run, delivered: Deliverable) -> None:
 
 def _waiting(run: Run) -> Exit:
     if run.status == "paused" and not run.questions:
-        note(f"paused; continue with: artificer resume {run.id}")
+        note(f"paused; continue with: {resume_command(run.id, run.state.run_spec)}")
         return Exit.WAITING
     for question in run.questions:
         note(f"waits for your answer: {question.tool} {one_line(question.arguments, 200)}")
@@ -89,7 +90,7 @@ def _stalled(config: Config, run: Run, failure: Failed | None) -> Exit:
     code = run.state.failure
     why = FAILURES[code] if code else "the run has not ended"
     detail = f" ({failure.message.rstrip('.')})" if failure and failure.message else ""
-    hint = f"artificer resume {run.id}"
+    hint = resume_command(run.id, run.state.run_spec)
     if code == "budget":
         hint += ", tomorrow (UTC) or when [budget] allows more (artificer budget)"
     if code == "auth" and (variable := key_variable(config, run.state.run_spec.provider)):

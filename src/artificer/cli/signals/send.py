@@ -12,6 +12,7 @@ from artificer.core.record import EventLine
 from artificer.core.signals import Resolve, Signal
 from artificer.errors import OperatorError
 from artificer.ports import Attachment
+from artificer.runtime.resuming import resume_command
 from artificer.world import World
 
 CHECKS, PAUSE_S = 8, 0.25
@@ -49,7 +50,10 @@ async def send_signal(
         if history.run.state.letters >= number:
             return _received(history.lines, number)
         await asyncio.sleep(PAUSE_S)
-    note(f"sent to run {run_id}; if no process executes it: artificer resume {resumes or run_id}")
+    resumed = await world.get(resumes or run_id)
+    command = resume_command(resumed.id, resumed.state.run_spec)
+    goes_on = f"if no process executes it: {command}" if command else "now start its program again"
+    note(f"sent to run {run_id}; {goes_on}")
     return Exit.OK
 
 
