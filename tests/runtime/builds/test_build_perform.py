@@ -201,10 +201,16 @@ async def test_a_phase_begins_from_a_tree_that_was_checked(tmp_path: Path) -> No
     build = await builder(tmp_path, {"a": []}, work)
     counting = Counting(PYTHON, seconds=60)
     build.performer = replace(build.performer, validator=counting)
+    await build.go(until=lambda state: any(isinstance(x, jobs.MergeSpec) for x in state.open))
+    (merge,) = [x for x in build.state.open if isinstance(x, jobs.MergeSpec)]
     await build.go()
     assert build.state.ended == "completed"
     kinds = [name.partition("-")[0] for name in counting.ran]
-    assert kinds == ["before", "check", "check", "check", "merge"]
+    assert kinds == ["before", "check", "check", "check"], "nothing had to be merged"
+    counting.ran.clear()
+    fresh = TreePerformer(build.performer.repository, counting)
+    assert isinstance(await fresh.perform(merge), facts.SpecMerged)
+    assert [name.partition("-")[0] for name in counting.ran] == ["merge"], "it knows no result"
     found = [(c.tests_before, c.tests) for c in checks(build) if c.tests is not None]
     assert found == [(1, 2), (2, 3), (3, 4)]
 

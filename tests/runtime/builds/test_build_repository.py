@@ -130,6 +130,19 @@ async def test_only_the_scope_is_committed_and_the_rest_is_reported(tmp_path: Pa
 
 
 @pytest.mark.req("build-scope")
+async def test_files_and_folders_take_each_others_places(tmp_path: Path) -> None:
+    repository = await opened(tmp_path, {"a/one.txt": "1\n", "b": "1\n"})
+    worktree = await repository.worktrees.open("w", repository.base)
+    (worktree.path / "a/one.txt").unlink()
+    (worktree.path / "a").rmdir()
+    (worktree.path / "b").unlink()
+    write(worktree.path, {"a": "2\n", "b/two.txt": "2\n"})
+    made = await repository.worktrees.commit(worktree, ["a", "b"], "Title", AT)
+    assert made.files.refused == () and made.files.outside == ()
+    assert files_of(bare(repository), made.commit) == ["a", "b/two.txt"]
+
+
+@pytest.mark.req("build-scope")
 async def test_a_commit_made_again_is_the_same_commit(tmp_path: Path) -> None:
     repository = await opened(tmp_path)
     worktree = await repository.worktrees.open("w", repository.base)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,7 +91,7 @@ class Git:
     trusting: bool = False
     guard: Callable[[], None] | None = None
 
-    async def ask(self, *args: str, at: int | None = None) -> GitResult:
+    async def ask(self, *args: str, at: int | None = None, stdin: bytes = b"") -> GitResult:
         """Run git, whatever its exit code. ``at`` is the time of a commit, in seconds.
 
         Raises:
@@ -108,7 +108,7 @@ class Git:
                     env=self._environment(at),
                     cwd=self.cwd,
                     seconds=SECONDS,
-                    stdio=Stdio(stdout=out),
+                    stdio=Stdio(stdin, out),
                 )
             except FileNotFoundError as error:
                 if not self.cwd.is_dir():
@@ -142,6 +142,30 @@ class Git:
     async def paths(self, *args: str) -> list[str]:
         """Run git with NUL-separated output (``-z`` is among ``args``)."""
         return [path for path in (await self.run(*args)).split("\0") if path]
+
+    async def blobs(self, names: Sequence[str]) -> list[str | None]:
+        """The contents of files by their names (``COMMIT:PATH``); None for what is no file."""
+        if not names:
+            return []
+        wanted = [name.encode("utf-8", "surrogateescape") for name in names]
+        stdin = b"".join(name + b"\0" for name in wanted)
+        answer = await self.ask("cat-file", "--batch", "-z", stdin=stdin)
+        if answer.exit_code != 0:
+            raise GitError(f"git cat-file failed: {clip(answer.err, 400)}.")
+        return list(_blobs(wanted, answer.out.encode("utf-8", "surrogateescape")))
+
+    async def differences(self, one: str, other: str) -> list[tuple[str, str, str]]:
+        """Return the differences of two commits or trees: a signal, the old path, the new path.
+
+        ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else is ``M``.
+        """
+        found: list[tuple[str, str, str]] = []
+        fields = iter(await self.paths("diff-tree", "-r", "-z", "-M", "--name-status", one, other))
+        for status in fields:
+            old = next(fields)
+            new = next(fields) if status[0] in "RC" else old
+            found.append((status[0] if status[0] in "ADR" else "M", old, new))
+        return found
 
     async def commit_of(self, revision: str) -> str | None:
         """The full name of a commit, or None for what is none."""
@@ -186,8 +210,30 @@ def _command(args: tuple[str, ...]) -> str:
     return next((word for word in args if word.isalpha() or "-" in word[1:-1]), args[0])
 
 
+def _blobs(wanted: Sequence[bytes], answer: bytes) -> Iterator[str | None]:
+    """Read git's answer: for each name a line with the kind and the size, and the contents."""
+    at = 0
+    for name in wanted:
+        missing = name + b" missing\n"
+        if answer.startswith(missing, at):
+            at += len(missing)
+            yield None
+            continue
+        start = answer.index(b"\n", at) + 1
+        _, kind, size = answer[at : start - 1].split(b" ")
+        at = start + int(size) + 1
+        yield answer[start : at - 1].decode("utf-8", "surrogateescape") if kind == b"blob" else None
+
+
+_new_enough: set[str] = set()
+"""The search paths by which a git was found that is new enough."""
+
+
 async def require_git() -> None:
     """Raise ConfigError unless there is a git that can merge without a worktree."""
+    path = os.environ.get("PATH", os.defpath)
+    if path in _new_enough:
+        return
     version = await Git(Path("/")).run("version")
     numbers = [part for part in version.split() if part[:1].isdigit()]
     parts = tuple(int(n) for n in numbers[0].split(".")[:2]) if numbers else (0, 0)
@@ -195,3 +241,4 @@ async def require_git() -> None:
         raise ConfigError(
             f"A build needs git 2.38 or newer; this is {version!r}.", hint="Install a newer git."
         )
+    _new_enough.add(path)

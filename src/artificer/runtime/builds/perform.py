@@ -23,7 +23,7 @@ from artificer.builds.jobs import (
 )
 from artificer.builds.prompt import scope_of
 from artificer.builds.state import BuildState
-from artificer.runtime.builds.changes import base_reader, changes_of
+from artificer.runtime.builds.changes import changes_of
 from artificer.runtime.builds.evidence.weigh import Validation, Weighed, only_old_failures, weigh
 from artificer.runtime.builds.merging import MergeConflict, fold
 from artificer.runtime.builds.repository import BuildRepository
@@ -44,7 +44,7 @@ class TreePerformer:
     repository: BuildRepository
     validator: Validator
     baselines: dict[tuple[str, str], Validation] = field(default_factory=dict)
-    """Results of checks on clean trees that changes begin from, by commit and command."""
+    """Results of checks on clean trees of commits, by commit and command."""
     _running: dict[tuple[str, str], asyncio.Lock] = field(default_factory=dict)
 
     async def worktree(self, run: StartRun) -> Worktree:
@@ -115,8 +115,7 @@ class TreePerformer:
             name = f"check-{worktree_name(job.step, job.attempt, job.run)}"
             after = await self._validated(name, committed.commit, line)
             self.baselines[committed.commit, line] = after  # the next phase begins from this tree
-            changes = await changes_of(self.repository, job.commit, committed.commit, line)
-            reader = await base_reader(self.repository, job.commit, line)
+            changes, reader = await changes_of(self.repository, job.commit, committed, line)
             weighed = weigh(line, before, after, changes, reader)
         counts = (after.counted, before.counted)
         return checked.replace(
@@ -162,8 +161,12 @@ class TreePerformer:
     async def faults(self, name: str, commit: str, commands: Sequence[str], onto: str) -> str:
         """Return what fails in a merged tree, without the tests that also fail without the merge.
 
-        ``onto`` is the commit that was merged onto.
+        ``onto`` is the commit that was merged onto. Where nothing had to be merged, the commit is
+        one that may have passed all of it already.
         """
+        known = [self.baselines.get((commit, line)) for line in commands]
+        if all(found is not None and found.passed for found in known):
+            return ""
         async with self._clean(name, commit) as folder:
             for line in commands:
                 after = await self.validator.one(line, folder)

@@ -28,6 +28,7 @@ ATTEMPTS = "refs/build/attempts"
 MAX_ARGUMENTS = 200
 """Paths that are given to one git command."""
 
+_SUBMODULE = "160000"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,118}[a-z0-9])?")
 
 
@@ -43,11 +44,15 @@ class Worktree:
 
 @dataclass(frozen=True)
 class CommitResult:
-    """The result of committing a worktree's changes. ``unchanged`` means there were none."""
+    """The result of committing a worktree's changes. ``unchanged`` means there were none.
+
+    ``changed`` are the differences to the worktree's commit (Git.differences).
+    """
 
     commit: str
     files: Sorted
     unchanged: bool
+    changed: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,15 +148,16 @@ class Worktrees:
         repository of its own ends in a slash.
         """
         git = self._with_files(worktree.path, worktree.index)
-        changed = await git.paths(
-            *("diff", "--no-ext-diff", "--no-textconv", "-z", "--name-only", "--no-renames"),
-            "--ignore-submodules=all",
-        )
         listed = await git.paths(
-            "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"
+            *("ls-files", "-z", "-t", "--stage", "--others", "--exclude-standard"),
+            *("--modified", "--deleted"),
         )
         others = [entry[2:] for entry in listed if entry.startswith("? ")]
-        known = {entry[2:] for entry in listed} - set(others)
+        tracked = [entry.partition("\t") for entry in listed if not entry.startswith("? ")]
+        known = {path for _, _, path in tracked}
+        changed = [
+            path for entry, _, path in tracked if entry[0] in "CR" and entry[2:8] != _SUBMODULE
+        ]
         hidden = [p for p in present(worktree.path, scope) if p not in known]
         found = {*changed, *others, *hidden}
         return sorted(without_litter(found, known, lambda p: (worktree.path / p).is_file()))
@@ -170,18 +176,25 @@ class Worktrees:
         adding.unlink(missing_ok=True)
         git = self._with_files(worktree.path, adding)
         await git.run("read-tree", worktree.commit)  # programs could have written the other index
-        for start in range(0, len(files.inside), MAX_ARGUMENTS):
-            some = files.inside[start : start + MAX_ARGUMENTS]
+        inside = sorted(files.inside, key=lambda path: _is_entry(worktree.path / path))
+        for start in range(0, len(inside), MAX_ARGUMENTS):
+            some = inside[start : start + MAX_ARGUMENTS]
             await git.run("update-index", "--add", "--remove", "--", *some)
         tree = await git.run("write-tree")
         adding.unlink()
-        if tree == await self.git.run("rev-parse", f"{worktree.commit}^{{tree}}"):
+        changed = tuple(await self.git.differences(worktree.commit, tree))
+        if not changed:
             return CommitResult(worktree.commit, files, unchanged=True)
         commit = await self.git.run(
             "commit-tree", tree, "-p", worktree.commit, "-m", message_of(message), at=at
         )
         await self.git.run("update-ref", f"{ATTEMPTS}/{worktree.name}", commit)
-        return CommitResult(commit, files, unchanged=False)
+        return CommitResult(commit, files, unchanged=False, changed=changed)
+
+
+def _is_entry(path: Path) -> bool:
+    """Whether there is what can be added; what is gone is removed before, to make room for it."""
+    return path.is_symlink() or path.is_file()
 
 
 def _lock_of(index: Path) -> Path:
