@@ -184,7 +184,7 @@ class TestApproval:
         async with world.guard(shop.tools, key="k", policy=ASK) as guarded:
             with pytest.raises(WaitingCallError, match="approval"):
                 await guarded.call("charge", {"order": "A"})
-            with pytest.raises(WaitingCallError):
+            with pytest.raises(WaitingCallError, match="about an earlier call"):
                 await guarded.call("prices", {"of": []})
             assert (await world.get("k")).status == "waiting"
             [question] = (await world.get("k")).questions

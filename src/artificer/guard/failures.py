@@ -40,7 +40,11 @@ def error_of(call: GuardedCall, run: str) -> CallError:
 
 def waiting(call: GuardedCall, run: Run) -> WaitingCallError:
     """Return the error of a call that cannot run before a person has answered."""
-    why = "for a person's approval" if call.needs_approval else f"because the run is {run.status}"
+    why = f"because the run is {run.status}"
+    if call.needs_approval:
+        why = "for a person's approval"
+    elif run.status == "waiting":
+        why = "until a person has answered about an earlier call"
     detail = f"{call.tool}: Not run yet: the call waits {why}."
     command = "approve" if run.status == "waiting" else "explain"
     return WaitingCallError(
