@@ -19,6 +19,7 @@ from artificer.ports import (
     UNCLAIMED,
     BlobStore,
     Call,
+    CheckedRecord,
     Claim,
     Head,
     Journal,
@@ -398,6 +399,21 @@ class TestTampering:
                     assert found.divergence.seq in (record.seq, record.seq + 1)
                     with pytest.raises(TamperedError):
                         await load(Saying(tampered), blobs, "run")
+
+    @pytest.mark.req("records-hashed-once")
+    async def test_a_checked_record_cannot_have_another_hash(self) -> None:
+        """Verifying the chain relies on that, and does not hash its body again."""
+        journal, blobs = MemoryJournal(), MemoryStore()
+        await recorded(journal, blobs)
+        records = await journal.read("run")
+        checked = [CheckedRecord(*structs.astuple(record)) for record in records]
+        assert checked == records and records == checked
+        assert {*checked} == {*records}
+        assert list(read_chain("run", checked, blobs)) == list(read_chain("run", records, blobs))
+
+        for change in ({"body": records[1].body}, {"hash": records[1].hash}):
+            with pytest.raises(TamperedError, match="Record 1 of run run has a body that does not"):
+                structs.replace(checked[0], **change)
 
     @pytest.mark.parametrize("false", [{"seq": 1}, {"run": "other"}, {"prev": UNKNOWN}])
     async def test_a_record_that_names_another_place_is_refused(

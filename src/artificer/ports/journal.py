@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from artificer.errors import TamperedError
 from artificer.ports.budget import Reservation, Settlement
 from artificer.values.base import CheckedValue, Value
+from artificer.values.canon import digest_of
 
 Durability = Literal["process", "power"]
 """The failures that a commit survives: the process's death, or also a power failure (fsync)."""
@@ -60,6 +62,27 @@ class Record(Struct, frozen=True, gc=False):
     seq: int
     hash: str
     body: bytes
+
+
+class CheckedRecord(Record, frozen=True, gc=False):
+    """A record as a journal has read it: one whose hash is not its body's cannot be made.
+
+    So nobody who follows the chain has to hash the body again.
+    """
+
+    def __post_init__(self) -> None:
+        """Raise TamperedError for a body that is not what was written."""
+        if digest_of(self.body) != self.hash:
+            raise TamperedError(
+                f"Record {self.seq} of run {self.run} has a body that does not match its hash.",
+                hint="Run `artificer verify` to see what else is affected.",
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and structs.astuple(self) == structs.astuple(other)
+
+    def __hash__(self) -> int:
+        return hash(Record(self.run, self.seq, self.hash, self.body))
 
 
 class Placed(Struct, frozen=True, gc=False):

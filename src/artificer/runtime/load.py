@@ -20,7 +20,7 @@ from artificer.errors import (
     OperatorError,
     TamperedError,
 )
-from artificer.ports import BlobStore, Head, Journal, Record
+from artificer.ports import BlobStore, CheckedRecord, Head, Journal, Record
 from artificer.values.canon import digest_of
 
 UNREADABLE = (NotFoundError, TamperedError, AuthorError, BugError)
@@ -59,7 +59,7 @@ def read_chain(
         seq += 1
         if record.seq != seq:
             raise _tampered(run, seq, " is missing.")
-        if digest_of(record.body) != record.hash:
+        if type(record) is not CheckedRecord and digest_of(record.body) != record.hash:
             raise _tampered(run, seq, ": its bytes were changed.")
         try:
             line = decode(record.body, blobs.get)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from psycopg import Connection
 
 from artificer.errors import TamperedError
-from artificer.ports import Head, Placed, Record, RunHead
+from artificer.ports import CheckedRecord, Head, Placed, Record, RunHead
 from artificer.storage.chain import fenced, pruned
 from artificer.storage.notes import Note, RunImported, read_note, signals_of
 from artificer.values.canon import digest_of
@@ -36,14 +36,14 @@ def read_records(db: Connection, run: str, after: int, limit: int | None = None)
         (run, after, limit),
         binary=True,
     ).fetchall()
+    records: list[Record] = []
     for expected, (seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
         if seq != expected:
             raise _tampered(f"Record {expected} of run {run} is missing")
         if body == b"":
             raise pruned(run)
-        if hash_ != digest_of(body):
-            raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
-    return [Record(run, *row) for row in rows]
+        records.append(CheckedRecord(run, seq, hash_, body))
+    return records
 
 
 def read_placed(db: Connection, after: int, upto: int) -> list[Placed]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from artificer.errors import AuthorError, TamperedError
-from artificer.ports import Head, Placed, Record, RunHead
+from artificer.ports import CheckedRecord, Head, Placed, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import pruned
 from artificer.storage.notes import ChainingBegan, Note, RunImported, read_note, signals_of
@@ -90,14 +90,16 @@ def read_records(
         "SELECT seq, hash, body FROM records WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?",
         (run, after, -1 if limit is None else limit),
     ).fetchall()
+    records: list[Record] = []
     for expected, (seq, hash_, body) in enumerate(rows, start=max(0, after) + 1):
         if seq != expected:
             raise _tampered(f"Record {expected} of run {run} is missing")
         if body == b"":
             raise pruned(run)
-        if not isinstance(body, bytes) or hash_ != digest_of(body):
+        if not isinstance(body, bytes):
             raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
-    return [Record(run, *row) for row in rows]
+        records.append(CheckedRecord(run, seq, hash_, body))
+    return records
 
 
 def read_placed(db: sqlite3.Connection, after: int, upto: int) -> list[Placed]:
