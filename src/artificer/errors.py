@@ -162,10 +162,16 @@ class ConflictError(OperatorError):
     code = "conflict"
 
 
+_RESTORE = "Restore it from a backup; `artificer verify` shows what else is damaged."
+
+
 class TamperedError(OperatorError):
     """Stored bytes are not what was written (invariant 12)."""
 
     code = "tampered"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint or _RESTORE)
 
 
 class MovedError(OperatorError):

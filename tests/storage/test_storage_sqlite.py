@@ -170,9 +170,10 @@ class TestFilesThatAreNoJournal:
         with sqlite3.connect(path) as db:
             db.execute(damage)
         db.close()
-        with pytest.raises(TamperedError):
+        with pytest.raises(TamperedError) as refused:
             async with SqliteJournal(path) as journal:
                 await fill(journal, "run", 1)
+        assert "`artificer verify`" in (refused.value.hint or "")
 
     async def test_cut_off_file(self, path: Path) -> None:
         async with SqliteJournal(path) as journal:

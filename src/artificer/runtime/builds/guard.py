@@ -43,7 +43,10 @@ def keep_ours(git_dir: Path) -> None:
         TamperedError: the repository itself was replaced by a link to another one.
     """
     if git_dir.is_symlink():
-        raise TamperedError(f"{git_dir} is a link to another repository; a program created it.")
+        raise TamperedError(
+            f"{git_dir} is a link to another repository; a program created it.",
+            hint="Put the repository back in its place, from where it was moved or from a backup.",
+        )
     file, wanted = git_dir / "config", config_text(_format(git_dir), bare=True)
     if file.is_symlink() or _text(file) != wanted:
         fresh = git_dir / "config.ours"

@@ -22,6 +22,8 @@ KEPT_BYTES = 64_000_000
 MAX_BLOB = 33_000_000
 """Bytes of a blob that the API takes."""
 
+_BETWEEN = "Check the server's disk, and what is between it and this machine; then try again."
+
 
 class _Stored(Struct):
     digest: str
@@ -59,7 +61,8 @@ class RemoteBlobs:
             path = ("jobs", job.run, "blobs")
             stored = self._api.send(_Stored, "POST", path, None, body)
             if stored.digest != digest_of(data):
-                raise TamperedError("The server has stored other bytes than this worker sent.")
+                what = "The server has stored other bytes than this worker sent."
+                raise TamperedError(what, hint=_BETWEEN)
         self._keep(digest_of(data), data)
         return digest_of(data)
 
@@ -75,7 +78,8 @@ class RemoteBlobs:
             data = self._find(job, digest)
             if data is not None:
                 if digest_of(data) != digest:
-                    raise TamperedError(f"The server sent other bytes than those of {digest}.")
+                    what = f"The server sent other bytes than those of {digest}."
+                    raise TamperedError(what, hint=_BETWEEN)
                 self._keep(digest, data)
                 return data
         raise not_found(digest)
