@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from artificer import Agent, Config, ScriptedProvider, World
+from artificer import Agent, AnswerCall, Config, Policy, Rule, ScriptedProvider, World
 from artificer.events import ArtifactCreated, CallFinished, ModelReplied, RunStarted
 from artificer.money import PriceConfig
 from artificer.providers.scripted import call, reply, say
@@ -42,6 +44,28 @@ async def test_everything_of_a_run_is_readable_when_its_world_is_closed(tmp_path
         kinds = [type(event) for event in run.events]
         assert kinds[0] is RunStarted and kinds.count(ModelReplied) == 2
         assert CallFinished in kinds and ArtifactCreated in kinds
+
+
+@pytest.mark.req("run-parts")
+@pytest.mark.parametrize("in_memory", [False, True])
+async def test_a_run_that_waits_keeps_no_records_and_has_its_events_later(
+    tmp_path: Path, in_memory: bool
+) -> None:
+    """They are those up to where it stood, also when the run has gone on."""
+    opened = World.in_memory() if in_memory else World.open(Config(home=tmp_path))
+    asking = Policy(rules=(Rule(tool="create_bar_chart", decision="ask"),))
+    model = ScriptedProvider([reply(CHART), SAY])
+    async with opened as world:
+        waiting = await Agent(model, policy=asking).run("Draw.", world=world)
+        (question,) = waiting.questions
+        before = [type(event) for event in waiting.events]
+        await world.send(waiting.id, AnswerCall(call=question.digest, approved=True))
+        ended = await world.resume(waiting.id, Agent(model, policy=asking))
+        assert waiting.status == "waiting" and ended.status == "completed"
+        assert [type(event) for event in waiting.events] == before
+        assert CallFinished not in before and CallFinished in [type(e) for e in ended.events]
+    (read_upto,) = [of for of in gc.get_referents(waiting) if isinstance(of, partial)]
+    assert not any(isinstance(of, list) for of in read_upto.args), "it holds the records"
 
 
 @pytest.mark.req("run-parts")

@@ -22,7 +22,7 @@ from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import AuthorError, OperatorError
-from artificer.ports import BlobStore, Question, Storage
+from artificer.ports import BlobStore, Question, Record, RecordReader, Storage
 from artificer.runtime.load import read_chain
 from artificer.runtime.waiting import questions_below, questions_of
 from artificer.values.arguments import path as named
@@ -210,6 +210,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         Raises:
             TamperedError: a record is not what was written.
+            NotFoundError: the run was pruned since.
         """
         from artificer.runtime.translator import Translator
 
@@ -220,7 +221,8 @@ class Run(Struct, Generic[OutputT], frozen=True):
     def children(self) -> tuple[str, ...]:
         """The ids of the runs that its calls of agents started, in order.
 
-        `world.archive.children` reads them, with their own children. Raises TamperedError.
+        `world.archive.children` reads them, with their own children. Raises TamperedError,
+        NotFoundError.
         """
         from artificer.runtime.family import called
 
@@ -351,12 +353,43 @@ async def make_run(
     Raises:
         AuthorError: the agent rejects now what it accepted before.
     """
-    lines = partial(read_chain, run_id, await storage.journal.read(run_id), storage.blobs)
+    lines = await _records_of(storage, run_id, state)
     below = await questions_below(storage, run_id, state)
     run: Run[Any] = Run(run_id, state, storage.blobs, lines, _questions_below=below)
     if check is None or state.status != "completed" or state.narrative is None:
         return run
     return replace(run, _value=await check.value(state.narrative))
+
+
+async def _records_of(
+    storage: Storage, run_id: str, state: RunState
+) -> Callable[[], Iterable[Line]]:
+    """Return what reads a run's records up to a state.
+
+    They are read when somebody wants them: a run that waits would keep them for hours.
+    """
+    journal, blobs = storage.journal, storage.blobs
+    read: Callable[[str], list[Record]] | None
+    # `isinstance` with a protocol takes 20 µs in Python 3.11.
+    read = getattr(journal, RecordReader.records.__name__, None)
+    if read is None:
+        return partial(read_chain, run_id, await journal.read(run_id), blobs)
+    return partial(_read_upto, state, run_id, read, blobs)
+
+
+def _read_upto(
+    reached: RunState, run_id: str, read: Callable[[str], list[Record]], blobs: BlobStore
+) -> list[Line]:
+    """Read a run's records up to a state. The run may have gone on since."""
+    state, lines = reached.digest, list(read_chain(run_id, read(run_id), blobs))
+    end = len(lines)
+    for number in reversed(range(len(lines))):
+        line = lines[number]
+        if isinstance(line, EventLine):
+            if line.state == state:
+                return lines[:end]
+            end = number
+    return lines
 
 
 class History(Struct, frozen=True):

@@ -71,6 +71,7 @@ from artificer.ports.journal import (
     Leases,
     Placed,
     Record,
+    RecordReader,
     RunHead,
     Spending,
 )

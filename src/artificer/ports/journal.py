@@ -161,6 +161,14 @@ class Journal(Leases, Protocol):
 
 
 @runtime_checkable
+class RecordReader(Protocol):
+    """A journal that is read without an event loop too, by any thread, also after its end."""
+
+    def records(self, run: str) -> list[Record]:
+        """Return all records of a run, in order. Raises what ``read`` does."""
+
+
+@runtime_checkable
 class Anchored(Protocol):
     """A journal that something outside of it proves to have come as far as it had."""
 

@@ -16,6 +16,9 @@ mode.
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from artificer.errors import BudgetError, Fenced
@@ -26,6 +29,7 @@ from artificer.ports import (
     Head,
     Joined,
     Journal,
+    RecordReader,
     Reservation,
     Settlement,
     Signals,
@@ -143,6 +147,19 @@ class StorageSuite(
         await storage.journal.append("a", lease.epoch, Head(), records, [small])
         assert blobs.get(digest_of(small)) == small
         assert digest_of(small) in set(blobs.digests())
+
+    async def test_records_are_read_without_an_event_loop(self, storage: Storage) -> None:
+        """By a journal that is a `RecordReader`: in a thread, and when it is closed."""
+        journal: Any = storage.journal
+        if not isinstance(journal, RecordReader):
+            return
+        lease = await storage.journal.acquire("a")
+        records = records_after(Head(), "a", 1, 2)
+        await storage.journal.append("a", lease.epoch, Head(), records)
+        assert journal.records("nobody") == []
+        assert await asyncio.to_thread(journal.records, "a") == records
+        await storage.aclose()
+        assert journal.records("a") == records
 
     async def test_closing_twice_is_closing_once(self, storage: Storage) -> None:
         """And nothing is lost."""

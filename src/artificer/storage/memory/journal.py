@@ -129,6 +129,13 @@ class MemoryJournal:
             raise pruned(run)
         return found
 
+    def records(self, run: str) -> list[Record]:
+        """Return all records of a run."""
+        found = list(self._by_run.get(run, ()))
+        if found and not found[0].body:
+            raise pruned(run)
+        return found
+
     async def position(self) -> int:
         """How many records and notes the world has."""
         return self._tip.position

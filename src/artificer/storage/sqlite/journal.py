@@ -214,6 +214,14 @@ class SqliteJournal:
         check_name(run)
         return await self._opened(self._reader).ask(lambda db: read_records(db, run, after, limit))
 
+    def records(self, run: str) -> list[Record]:
+        """Return all records of a run, in any thread and also when the journal is closed.
+
+        Raises:
+            TamperedError: a record is not what was written.
+        """
+        return self._opened(self._small).ask(lambda db: read_records(db, run, 0))
+
     async def position(self) -> int:
         """How many records and notes the world has: what comes later has a higher position."""
         return await self._opened(self._reader).ask(read_position)

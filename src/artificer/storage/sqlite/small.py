@@ -6,14 +6,17 @@ own and could be there without its record; here they share the record's commit.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from artificer.readonly import ReadOnlyDatabase
 from artificer.storage.sqlite.database import FAULTS, designed
 from artificer.storage.sqlite.reader import Source
+
+T = TypeVar("T")
 
 
 class SqliteSmall:
@@ -31,13 +34,15 @@ class SqliteSmall:
         Raises:
             OperatorError: the file cannot be read; TamperedError if it is damaged.
         """
-        rows = self._ask("SELECT data FROM blobs WHERE digest = ?", digest)
+        query = "SELECT data FROM blobs WHERE digest = ?"
+        rows = self.ask(lambda db: db.execute(query, (digest,)).fetchall())
         found: bytes | None = rows[0][0] if rows else None
         return found
 
     def digests(self) -> Iterable[str]:
         """Every digest, as of now."""
-        return [digest for (digest,) in self._ask("SELECT digest FROM blobs")]
+        query = "SELECT digest FROM blobs"
+        return [digest for (digest,) in self.ask(lambda db: db.execute(query).fetchall())]
 
     def close(self) -> None:
         """Close the connection. What is asked for later opens the file for as long as it takes."""
@@ -47,10 +52,11 @@ class SqliteSmall:
                 self._source = ReadOnlyDatabase(self._path)
             self._closed = True
 
-    def _ask(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+    def ask(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Return a query's result, by any thread. Raises what ``find`` does."""
         try:
             with self._lock:
-                found = self._source.ask(lambda db: db.execute(query, values).fetchall())
+                found = self._source.ask(query)
                 if self._closed:  # a run outlives its world, and can still be read
                     self._source.close()
                 return found
