@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from artificer.ports import Call
 from artificer.providers.anthropic import Anthropic
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
-from artificer.providers.scripted import ScriptedProvider, reply, say
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
 from artificer.runtime.verify import verify
+from artificer.storage.blobs.memory import MemoryStore
 from artificer.testing.rig import Rig
 from artificer.values.blocks import ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.model import ToolChoice
@@ -91,3 +93,29 @@ async def test_without_tools_there_is_nothing_to_keep() -> None:
     await rig.run([say("Hello.")])
     lines = (await load(rig.journal, rig.blobs, "run")).lines
     assert all(line.tools == () for line in lines if isinstance(line, IntentLine))
+
+
+class Counted(MemoryStore):
+    """Counts how often a blob is stored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.puts = Counter[str]()
+
+    def put(self, data: bytes) -> str:
+        digest = super().put(data)
+        self.puts[digest] += 1
+        return digest
+
+
+@pytest.mark.req("tools-stored-once")
+async def test_the_tools_of_a_run_are_stored_with_its_first_request(rig: Rig) -> None:
+    """All requests cite them, and can be read."""
+    rig.blobs = blobs = Counted()
+    await rig.run([*(reply(call("answer", n=n)) for n in range(3)), say("Done.")])
+    lines = (await load(rig.journal, blobs, "run")).lines
+    cited = [line.tools for line in lines if isinstance(line, IntentLine) and line.tools]
+    assert len(cited) == 4 and len(set(cited)) == 1
+    assert blobs.puts[cited[0][0]] == 1
+    assert read(rig, cited[0][0])["tools"]
+    assert (await rig.replay()).identical

@@ -68,6 +68,7 @@ def tools() -> tuple[ToolDefinition, ...]:
     return tuple(tool for kind in _KINDS if kind != "value" for tool in _kind(kind).tools)
 
 
+@cache
 def report_tools(*, binding: bool = False) -> tuple[ToolDefinition, ...]:
     """Return the tools of a run that makes a report.
 

@@ -183,6 +183,7 @@ __all__ = [
     "Spending",
     "NO_SPENDING",
     "Record",
+    "RecordReader",
     "RunHead",
     "Placed",
     "Ordered",

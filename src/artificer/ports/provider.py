@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -28,11 +29,19 @@ class Memo(Struct):
     _items: list[JsonObject] = []
 
     def fields(
-        self, request: ModelRequest, build: Callable[[ModelRequest], JsonObject]
+        self,
+        request: ModelRequest,
+        build: Callable[[ModelRequest], JsonObject],
+        shared: object = None,
     ) -> JsonObject:
-        """Map all but the conversation, calling ``build`` only when the request has changed."""
+        """Map all but the conversation, calling ``build`` only when the request has changed.
+
+        Runs with equal requests share the result where ``shared`` is the same object, on which
+        alone it depends besides. Nobody may change it.
+        """
         if request != self._request:
-            self._request, self._fields = request, build(request)
+            self._fields = build(request) if shared is None else _common(request, build, shared)
+            self._request = request
         return self._fields
 
     def items(
@@ -55,6 +64,23 @@ class Memo(Struct):
             self._items.extend(to_wire(message))
         self._known, self._last = len(messages), messages[-1] if messages else None
         return self._items
+
+
+_recent: deque[tuple[object, ModelRequest, JsonObject]] = deque(maxlen=16)
+"""Requests of this process without their conversations, and their fields. These may take 200 KB:
+most runs of a process have the same."""
+
+
+def _common(
+    request: ModelRequest, build: Callable[[ModelRequest], JsonObject], shared: object
+) -> JsonObject:
+    for known, other, fields in tuple(_recent):
+        # Schemas that Python calls equal, as of 1 and of true, may be different JSON.
+        if known is shared and other.tools is request.tools and other == request:
+            return fields
+    fields = build(request)
+    _recent.append((shared, request, fields))
+    return fields
 
 
 class PreparedRequest(Struct, frozen=True):

@@ -62,7 +62,7 @@ def prepare_request(
 
     everything = [system, *messages] if system.text else messages
     return PreparedRequest(
-        fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
+        fields=memo.fields(request, lambda it: _body(it, tools, dialect), dialect),
         key="messages",
         items=memo.items((dialect.tag, system.text, request.tools), everything, to_wire),
         tools=request.tools,

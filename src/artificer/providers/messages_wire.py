@@ -51,7 +51,7 @@ def prepare_request(
     taken = response_format.optional if response_format else 0
     tools = WireTools(request.tools, strict=dialect.strict, optional=taken)
     return PreparedRequest(
-        fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
+        fields=memo.fields(request, lambda it: _body(it, tools, dialect), dialect),
         key="messages",
         items=memo.items(
             (dialect.tag, request.tools), messages, lambda it: [_item(it, tools, dialect)]

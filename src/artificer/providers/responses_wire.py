@@ -69,7 +69,7 @@ def prepare_request(
         return _assistant_items(message, tools, dialect.tag)
 
     return PreparedRequest(
-        fields=memo.fields(request, lambda it: _body(it, tools, dialect)),
+        fields=memo.fields(request, lambda it: _body(it, tools, dialect), dialect),
         key="input",
         items=memo.items((dialect.tag, request.tools), messages, to_wire),
         tools=request.tools,

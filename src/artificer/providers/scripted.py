@@ -98,7 +98,7 @@ class ScriptedProvider:
     ) -> PreparedRequest:
         """Return the request in its normal form, which is the wire form."""
         return PreparedRequest(
-            memo.fields(request, _body), "messages", memo.items(None, messages, _to_wire)
+            memo.fields(request, _body, _body), "messages", memo.items(None, messages, _to_wire)
         )
 
     def attachment_fault(self, block: AttachedBlock) -> str:

@@ -17,7 +17,8 @@ class Batch:
     """Records that will be appended together.
 
     ``external`` are the intents to be performed in the world, ``adopted`` how many records are
-    another run's facts, ``requests_made`` the requests of intents.
+    another run's facts, ``requests_made`` the requests of intents, ``tools`` those of the last one,
+    if they are among the blobs.
     """
 
     def __init__(self, run: str, head: Head, state: RunState, requests: Requests) -> None:
@@ -30,6 +31,7 @@ class Batch:
         self.external: list[Intent] = []
         self.adopted = 0
         self.requests_made: list[tuple[Generate | Compact, PreparedRequest]] = []
+        self.tools: tuple[str, bytes] | None = None
         self._requests = requests
 
     def reduce(self, event: Event) -> list[Intent]:
@@ -59,8 +61,9 @@ class Batch:
             prepared, request = self._requests.prepare(self.state, intent)
             self.requests_made.append((intent, prepared))
             tools = self._requests.tools(self.state, prepared)
-        if tools is not None:
+        if tools is not None and tools is not self._requests.recorded:
             self.blobs.append(tools[1])
+            self.tools = tools
         self._add(
             IntentLine(
                 run=self.run,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from artificer.core.events import Event
@@ -65,7 +65,8 @@ class Ledger:
         self._head = lease.head
         self._journal = journal
         self._blobs = blobs
-        self._joined = blobs if isinstance(blobs, Joined) else None  # asking costs as 20 blobs do
+        # Each run asks this, and `isinstance` with a protocol takes 20 µs in Python 3.11.
+        self._joins: Callable[[bytes], bool] | None = getattr(blobs, Joined.joins.__name__, None)
         self._observer = observer
         self._hold = hold
         self._judges = judges
@@ -195,6 +196,7 @@ class Ledger:
             log.warning("a budget cannot be used: %s", error.message)
             self._head = await finished(append())
         unsettled.clear()
+        self.requests.recorded = batch.tools or self.requests.recorded
         self.state = batch.state
         for number, line in enumerate(batch.lines):
             tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
@@ -271,9 +273,9 @@ class Ledger:
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""
-        if self._joined is None:
+        joins = self._joins
+        if joins is None:
             return [], blobs
-        joins = self._joined.joins
         apart = [blob for blob in blobs if not joins(blob)]
         return ([blob for blob in blobs if joins(blob)] if apart else blobs), apart
 

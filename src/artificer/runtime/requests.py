@@ -13,6 +13,7 @@ from artificer.core.state import RunState
 from artificer.core.window import Window, sent
 from artificer.ports import Memo, PreparedRequest, Provider, Switching
 from artificer.values.base import JsonObject
+from artificer.values.by_identity import ByIdentity
 from artificer.values.canon import ListDigest, canonical, digest_of
 
 
@@ -28,6 +29,15 @@ def provider_of(provider: Provider, spec: RunSpec) -> Provider:
     return choose(len(spec.fallbacks)) if choose else provider
 
 
+def _tools_of(fields: JsonObject, name: str) -> tuple[str, bytes] | None:
+    blob = tools_blob(name, fields)
+    return None if blob is None else (digest_of(blob), blob)
+
+
+_tools_in = ByIdentity(_tools_of, 16)
+"""Many runs share the fields of their requests."""
+
+
 class Requests:
     """The requests of one run."""
 
@@ -39,6 +49,8 @@ class Requests:
         self._answer: tuple[PreparedRequest, str] | None = None
         self._tools_of: JsonObject | None = None
         self._tools: tuple[str, bytes] | None = None
+        self.recorded: tuple[str, bytes] | None = None
+        """The tools that a commit of this run has stored: later ones need not do so again."""
 
     def prepare(self, state: RunState, intent: Generate | Compact) -> tuple[PreparedRequest, str]:
         """Return the request that a pending intent sends, and its digest.
@@ -54,9 +66,8 @@ class Requests:
         """Return the blob of a request's tools, with its digest; None when it has no tools."""
         if self._tools_of is not prepared.fields:
             spec = state.run_spec
-            blob = tools_blob(spec.wire or spec.provider, prepared.fields)
             self._tools_of = prepared.fields
-            self._tools = None if blob is None else (digest_of(blob), blob)
+            self._tools = _tools_in(prepared.fields, spec.wire or spec.provider)
         return self._tools
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[PreparedRequest, str]:

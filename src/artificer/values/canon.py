@@ -18,6 +18,7 @@ import orjson
 import rfc8785
 
 from artificer.errors import CanonicalError
+from artificer.values.by_identity import ByIdentity
 
 MAX_SAFE_INTEGER = 2**53 - 1
 """Largest integer that RFC 8785 can represent exactly (IEEE 754 double)."""
@@ -144,7 +145,7 @@ class ListDigest:
         """
         before = self._head
         if fields is not self._fields or key != self._key:
-            self._head, self._tail = _split(fields, key)
+            self._head, self._tail = _parts(fields, key)
             self._fields, self._key = fields, key
         known = self._known
         grown = known and len(items) >= known and items[known - 1] is self._last
@@ -171,3 +172,7 @@ def _split(fields: Mapping[str, Any], key: str) -> tuple[bytes, bytes]:
     after = names[len(before) :]
     head = b"{" + members(before) + (b"," if before else b"") + canonical(key) + b":["
     return head, b"]" + (b"," if after else b"") + members(after) + b"}"
+
+
+_parts = ByIdentity(_split, 16)
+"""Many runs share the fields of their requests."""

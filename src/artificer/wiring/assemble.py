@@ -77,7 +77,7 @@ async def assemble(
             config,
             prompt=text,
             attachments=attached,
-            toolset=tools.toolset.to_text(),
+            toolset=tools.text,
             sources=tools.folders,
             facilities=capabilities,
             **facts,
@@ -209,7 +209,7 @@ async def new_build(
         world.config,
         kind="build",
         prompt=brief.prompt,
-        toolset=ToolBox.empty().toolset.to_text(),
+        toolset=ToolBox.empty().text,
         build=requested(run, brief.prompt, place, options, brief.validation),
         project=str(folder),
     )

@@ -4,7 +4,7 @@ conversation in the middle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from artificer.contracts.secret_references import references_in
 from artificer.core.spec import RunSpec
@@ -16,8 +16,10 @@ from artificer.secrets.resolver import Secrets
 
 def require(provider: Provider) -> None:
     """Check that a provider has its SDK and its model. Raises MissingExtraError, NotFoundError."""
-    if isinstance(provider, Requiring):
-        provider.require()
+    # A run asks for each of these when it begins; `isinstance` with a protocol takes 20 µs in 3.11.
+    check: Callable[[], None] | None = getattr(provider, Requiring.require.__name__, None)
+    if check is not None:
+        check()
 
 
 async def require_secrets(
@@ -32,17 +34,20 @@ async def require_secrets(
     names the reference and where it was looked for.
     """
     await secrets.prepare()
-    if isinstance(provider, NeedingKey):
-        await provider.require_key()
+    check_key: Callable[[], Awaitable[None]] | None
+    if check_key := getattr(provider, NeedingKey.require_key.__name__, None):
+        await check_key()
     for name in _in_headers(spec):
         found = await secrets.found((name,))
         if found.missing:
             raise _lacking(f"The secret {name!r} of a header", found)
     if provider.name == CALLER:  # who calls has chosen a tool: its call says what is missing
         return
-    for tool in spec.tools().tools:
-        executor = executors.get(tool.name)
-        if executor is not None and isinstance(executor, NeedingSecrets):
+    unique = {id(executor): executor for executor in executors.values()}  # most tools share one
+    needing = {key: each for key, each in unique.items() if isinstance(each, NeedingSecrets)}
+    for tool in spec.tools().tools if needing else ():
+        executor = needing.get(id(executors.get(tool.name)))
+        if executor is not None:
             found = await secrets.found(executor.needed_secrets(tool.name))
             if found.missing:
                 raise _lacking(f"The tool {tool.name!r} needs the secret {found.name!r}", found)

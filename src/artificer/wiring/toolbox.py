@@ -21,6 +21,7 @@ from artificer.plugins import load, on_call
 from artificer.ports import Executor
 from artificer.runtime.view import JournalReader
 from artificer.system import keep_memory_private
+from artificer.values.by_identity import ByIdentity
 from artificer.values.model import ToolChoice
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.sandbox import grants_of
@@ -46,6 +47,11 @@ class ToolBox(Struct, frozen=True):
     def empty(cls) -> ToolBox:
         """No tools."""
         return cls(Toolset(), {}, ())
+
+    @property
+    def text(self) -> str:
+        """The toolset as a run records it."""
+        return _text(*self.toolset.tools)
 
     def narrowed(self, names: Iterable[str] | None) -> ToolBox:
         """Only the tools of these names, or all for None. Raises ConfigError for an unknown one."""
@@ -180,8 +186,16 @@ def _context(
 
 def _from(tool: ToolDefinition, folder: str | None) -> ToolDefinition:
     """The tool with its origin, for policy to see; that of a server's tool is the server."""
-    origin = tool.origin or (f"{tool.backend}:{folder}" if folder else tool.backend)
-    return tool.replace(origin=origin)
+    if tool.origin or not folder:
+        return _of_backend(tool)
+    return tool.replace(origin=f"{tool.backend}:{folder}")
+
+
+# Runs with the same tools share them, and their text: it may take 80 KB.
+_of_backend: ByIdentity[ToolDefinition] = ByIdentity(
+    lambda tool: tool.replace(origin=tool.origin or tool.backend)
+)
+_text: ByIdentity[str] = ByIdentity(lambda *tools: Toolset(tools=tools).to_text(), 64)
 
 
 def located(capabilities: Capabilities) -> Capabilities:
