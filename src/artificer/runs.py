@@ -208,9 +208,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
     def events(self) -> list[RunEvent]:
         """The recorded events (`artificer.events`); pieces of text that formed are not recorded.
 
-        Raises:
-            TamperedError: a record is not what was written.
-            NotFoundError: the run was pruned since.
+        Raises TamperedError, or NotFoundError where the run was pruned since.
         """
         from artificer.runtime.translator import Translator
 
@@ -221,8 +219,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
     def children(self) -> tuple[str, ...]:
         """The ids of the runs that its calls of agents started, in order.
 
-        `world.archive.children` reads them, with their own children. Raises TamperedError,
-        NotFoundError.
+        `world.archive.children` reads them, with their own children. Raises what `events` does.
         """
         from artificer.runtime.family import called
 
