@@ -50,6 +50,7 @@ async def waiting(runs: int) -> list[float]:
     """Seconds for each run to come to its question, KiB of memory for each, and threads."""
     policy = Policy(rules=(Rule(tool="add", decision="ask"),))
     async with opened() as world:
+        await run(world, script_of(1), policy=policy)  # imports what all of them use
         slots = asyncio.Semaphore(BEGINNING)
         before, start = resident_mib(), Spent.now()
 
