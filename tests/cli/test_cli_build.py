@@ -14,12 +14,14 @@ from engineer import UNITTEST, Job, Work
 from engineer_server import answering
 from git_project import git, write
 from jobs import BRIEF, GREETER, SHOUT
+from parts import ONE, PROJECT
+from quick_python import quick_python
 from strict_server import Hangs, StrictServer, Turn
 from test_cli_terminal import start_at, terminal
 
 pytestmark = pytest.mark.req("cli-build")
 
-__all__ = ["terminal"]
+__all__ = ["quick_python", "terminal"]
 
 SMALL = ("--size", "small")
 
@@ -170,10 +172,10 @@ async def test_a_person_at_the_terminal_is_shown_the_change_and_asked(
 
 
 async def test_ctrl_c_leaves_a_build_that_goes_on(shell: Shell) -> None:
-    begin(shell, GREETER)
-    async with engineer(shell, SHOUT, hangs_at="complete_task") as hanging:
+    begin(shell, PROJECT)
+    async with engineer(shell, ONE, hangs_at="complete_task") as hanging:
         process = await shell.start("build", "Add an option", *SMALL, "--yes")
-        await lines_until(process.stderr, "phase/shout/capitals  made")
+        await lines_until(process.stderr, "phase/left/one  made")
         process.send_signal(signal.SIGINT)
         stopped = await finish(process)
         assert stopped.code == 130 and "artificer resume" in stopped.err
@@ -185,11 +187,11 @@ async def test_ctrl_c_leaves_a_build_that_goes_on(shell: Shell) -> None:
 async def test_a_person_at_the_terminal_sends_a_plan_back_and_then_approves(
     shell: Shell, terminal: Terminal
 ) -> None:
-    begin(shell, GREETER)
-    async with engineer(shell, SHOUT):
+    begin(shell, PROJECT)
+    async with engineer(shell, ONE):
         process = await start_at(shell, terminal, "build", "Add an option", *SMALL)
         await terminal.until(r"approve / reject / what to change")
-        assert "An option to shout" in terminal.seen
+        assert "One part" in terminal.seen
         terminal.type("Call it --loud.\n")
         await terminal.until(r"(?s)sent back.*what to change")
         terminal.type("approve\n")
@@ -219,8 +221,8 @@ async def test_what_cannot_begin_says_why(shell: Shell) -> None:
 async def test_what_was_built_elsewhere_is_not_said_to_be_promoted(
     shell: Shell, tmp_path: Path
 ) -> None:
-    home = begin(shell, GREETER)
-    async with engineer(shell, SHOUT):
+    home = begin(shell, PROJECT)
+    async with engineer(shell, ONE):
         made = await shell.run("build", "Add an option", *SMALL, "--yes", "--json")
     run = made.json()["run"]
     export = tmp_path / "build.run.gz"
@@ -236,15 +238,15 @@ async def test_what_was_built_elsewhere_is_not_said_to_be_promoted(
 @pytest.mark.req("prune", "build-prune")
 @pytest.mark.parametrize("way", ["promoted", "discarded"])
 async def test_with_a_build_go_its_runs_and_its_repository(shell: Shell, way: str) -> None:
-    begin(shell, GREETER)
-    async with engineer(shell, SHOUT):
+    begin(shell, PROJECT)
+    async with engineer(shell, ONE):
         made = await shell.run("build", "Add an option", *SMALL, "--yes", "--json")
     run, runs = made.json()["run"], made.json()["runs"]
     asked = await shell.run("steer", run, "Faster.")
     assert asked.code == 3 and "has ended: completed" in asked.err
     refused = await shell.run("prune", run, "--forever")
     assert refused.code == 3 and "was never promoted" in refused.err
-    assert "shout" in refused.err and f"build promote {run}" in refused.err
+    assert "left" in refused.err and f"build promote {run}" in refused.err
     passed = await shell.run("prune", "--older-than", "0", "--forever")
     assert passed.code == 0 and "skipped" in passed.err
     assert list(shell.home.glob(f"*/builds/{run}/repo.git"))

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from git_project import project
-from parts import PAIR, PROJECT
+from parts import ONE, PROJECT
 from site_of_builds import site
 from studio_kit import Studio, entered, expect, serving
 
@@ -60,13 +60,13 @@ async def test_what_cannot_be_compared_is_refused(
 @pytest.mark.req("studio-tree")
 async def test_a_build_shows_its_runs_their_checks_and_changes(tmp_path: Path, page: Any) -> None:
     home = project(tmp_path / "p", PROJECT)
-    async with site(tmp_path, home, PAIR) as place, serving(place.world) as studio:
+    async with site(tmp_path, home, ONE) as place, serving(place.world) as studio:
         assert (await place.build()).status == "completed"
         await entered(page, studio)
         await page.goto(f"{studio.url}/runs/b")
         await page.get_by_role("link", name="Tree").click()
         await expect(page.get_by_role("link", name="code/left/one").first).to_be_visible()
-        await expect(page.get_by_text("passed", exact=True)).to_have_count(6)
+        await expect(page.get_by_text("passed", exact=True)).to_have_count(3)
         await (
             page.locator("h2:has-text('Changes') + ul")
             .get_by_role("link", name="code/left/one")
@@ -75,7 +75,7 @@ async def test_a_build_shows_its_runs_their_checks_and_changes(tmp_path: Path, p
         await expect(page.locator("ins")).to_have_text(["left"])
         await page.get_by_role("link", name="Back to the tree").click()
         await page.get_by_role("link", name="All that is merged").click()
-        await expect(page.locator("ins")).to_have_count(6)
+        await expect(page.locator("ins")).to_have_count(3)
         for wrong in ("1", "99999", "x", "-1", "--output=x", "1" * 5_000):
             answer = await page.request.get(f"{studio.url}/runs/b/tree/{wrong}")
             assert answer.status == 404

@@ -15,7 +15,7 @@ import pytest
 from engineer_server import answering
 from git_project import project
 from jobs import BRIEF
-from parts import PAIR, PROJECT
+from parts import ONE, PROJECT
 from site_of_builds import site
 from strict_server import StrictServer, Turn
 from studio_kit import Browser, Studio, entered, expect, fixture, http_client, serving
@@ -156,7 +156,7 @@ async def test_a_change_is_agreed_to_with_its_difference_in_view(tmp_path: Path)
     home = project(tmp_path / "p", {**GREETER, "test_old.py": TEST.replace(", shout=True", "")})
     weak = engineer({**WORK, "test_old.py": ""})
     async with site(tmp_path, home, BRIEF, weak) as place, serving(place.world) as studio:
-        run = await place.build("Shout", options=BRIEFLY, check=UNITTEST)
+        run = await place.build("Shout", options=BRIEFLY, validation=UNITTEST)
         [job] = consents_of(run.state.build)  # type: ignore[arg-type]
         async with http_client(studio.url) as client:
             await client.get("/", params={"key": studio.key})
@@ -174,7 +174,7 @@ async def test_a_change_is_agreed_to_with_its_difference_in_view(tmp_path: Path)
 @fixture
 async def built(tmp_path: Path) -> AsyncIterator[Studio]:
     """A studio whose project has a build with a plan that waits; the second one is another."""
-    first, second = answering(PAIR), answering(replace(PAIR, title="A better pair"))
+    first, second = answering(ONE), answering(replace(ONE, title="A better part"))
 
     def answer(body: dict[str, Any]) -> Turn:
         return (second if "Name it better" in json.dumps(body) else first)(body)
@@ -185,7 +185,7 @@ async def built(tmp_path: Path) -> AsyncIterator[Studio]:
         (tmp_path / "artificer.toml").write_text(text, "utf-8")
         config = load_config(tmp_path, home=str(tmp_path / "home"))
         async with World.open(config) as world, serving(world) as studio:
-            await world.build("Two.", project=home, options=BuildOptions(size="small"), run_id="b")
+            await world.build("One.", project=home, options=BuildOptions(size="small"), run_id="b")
             yield studio
 
 
@@ -196,7 +196,7 @@ async def test_a_plan_is_sent_back_and_the_next_one_approved(
 ) -> None:
     await entered(page, built)
     await page.get_by_role("link", name="Inbox").click()
-    await expect(page.get_by_role("heading", name="A pair")).to_be_visible()
+    await expect(page.get_by_role("heading", name="One part")).to_be_visible()
     await page.get_by_role("button", name="Ask for another plan").click()
     await page.get_by_text("Say what the next plan has to do differently.").wait_for()
     await page.goto(f"{built.url}/runs/b")
@@ -205,12 +205,12 @@ async def test_a_plan_is_sent_back_and_the_next_one_approved(
     await other.goto(f"{built.url}/inbox")
     await page.get_by_label("Reason, or what").fill("Name it better.")
     await page.get_by_role("button", name="Ask for another plan").click()
-    await page.get_by_role("heading", name="A better pair").wait_for()
+    await page.get_by_role("heading", name="A better part").wait_for()
     await expect(page.get_by_text("Version 2")).to_be_visible()
     await expect(page.get_by_text("Ada wanted: Name it better.")).to_be_visible()
     await page.get_by_text("What changed since the last version").click()
-    await expect(page.locator("del")).to_have_text(["A pair"])
-    await expect(page.locator("ins")).to_have_text(["A better pair"])
+    await expect(page.locator("del")).to_have_text(["One part"])
+    await expect(page.locator("ins")).to_have_text(["A better part"])
     await other.get_by_role("button", name="Approve").click()
     await other.get_by_text("It was sent back by Ada.").wait_for()
     await page.get_by_role("button", name="Approve").click()

@@ -1,11 +1,11 @@
 """Builds whose process kills itself: python build_crasher.py
 
-Reads one scenario a line, as JSON: ``{"folder": ..., "kill": 17, "torn": false, "over": false}``.
-For each it forks a child that begins the build in the folder, or takes it up, and kills itself with
-SIGKILL at its n-th point: before a file or folder is made, renamed or removed, before a program is
-started, and before and after each append to the journal. With ``torn`` the file that is about to be
-written is there and empty when the process dies. With ``over`` the point is the first one after the
-end of the build is recorded.
+Reads one scenario a line, as JSON: ``{"folder": ..., "job": "parts", "kill": 17, "torn": false,
+"over": false}``. For each it forks a child that begins the build in the folder, or takes it up, and
+kills itself with SIGKILL at its n-th point: before a file or folder is made, renamed or removed,
+before a program is started, and before and after each append to the journal. With ``torn`` the file
+that is about to be written is there and empty when the process dies. With ``over`` the point is the
+first one after the end of the build is recorded.
 
 Answers each line with how the child ended: ``killed``, ``done``, or what went wrong. Points are
 listed in ``points.txt``, what was asked of the model and what of it was recorded in ``asked.txt``.
@@ -21,11 +21,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engineer import Engineer
-from parts import PARTS
+from engineer import Engineer, Job
+from parts import ONE, PARTS
 from site_of_builds import Approving
 
 import artificer.wiring.builds  # noqa: F401 - once, not in every child
@@ -48,6 +49,8 @@ from artificer.wiring.resources import WorldResources
 from artificer.wiring.storage import OpenStorage, open_storage
 from artificer.world import World
 from wrapped_journal import WrappedJournal
+
+JOBS = {"parts": replace(PARTS, tries=True), "one": ONE}
 
 FILES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
 """Audit events of changes to files, beside ``open``."""
@@ -145,9 +148,9 @@ def note(file: Path, text: str) -> None:
         lines.write(text + "\n")
 
 
-async def drive(folder: Path, points: Points) -> None:
+async def drive(folder: Path, points: Points, job: Job) -> None:
     """Begin the build, or take it up."""
-    engineer = Engineer(PARTS)
+    engineer = Engineer(job)
 
     def answer(body: JsonObject) -> ScriptedReply:
         note(folder / "asked.txt", f"asked {digest_of(canonical(body))}")
@@ -175,11 +178,11 @@ async def drive(folder: Path, points: Points) -> None:
     note(folder / "ended.txt", run.status)
 
 
-def child(folder: Path, points: Points) -> int:
+def child(folder: Path, points: Points, job: Job) -> int:
     """The life of a child: its exit code."""
     sys.addaudithook(points.audit)
     try:
-        asyncio.run(drive(folder, points))
+        asyncio.run(drive(folder, points, job))
     except Exception:  # noqa: BLE001 - whoever asked wants to know
         note(folder / "errors.txt", traceback.format_exc())
         return 1
@@ -195,7 +198,8 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             folder = Path(scenario.pop("folder"))
-            os._exit(child(folder, Points(folder, **scenario)))
+            job = JOBS[scenario.pop("job")]
+            os._exit(child(folder, Points(folder, **scenario), job))
         _, status = os.waitpid(pid, 0)
         code = os.waitstatus_to_exitcode(status)
         words = {0: "done", -signal.SIGKILL: "killed"}

@@ -1,4 +1,4 @@
-"""A small build: three specs of three phases each, that write a file a phase and test in no time.
+"""A small build: specs of three phases each, that write a file a phase and test in no time.
 
 The project's test is ``make test``: no file may hold the word ``broken``. It counts in TAP.
 """
@@ -12,9 +12,10 @@ CHECK = "make test"
 PROJECT = {
     "Makefile": (
         "test:\n"
-        "\t@for f in *.txt */*.txt; do [ -f $$f ] || continue; \\\n"
-        "\twhile read -r l; do case $$l in *broken*) echo $$f; exit 1;; esac; done < $$f; done\n"
-        "\t@n=0; for f in *.txt */*.txt; do [ -f $$f ] || continue; n=$$((n + 1)); \\\n"
+        "\t@n=0; for f in *.txt */*.txt; do [ -f $$f ] || continue; \\\n"
+        "\twhile read -r l; do case $$l in *broken*) echo $$f; exit 1;; esac; \\\n"
+        "\tdone < $$f; done; \\\n"
+        "\tfor f in *.txt */*.txt; do [ -f $$f ] || continue; n=$$((n + 1)); \\\n"
         "\techo ok $$n; done; echo 1..$$n\n"
     ),
     "README.md": "# Parts\n",
@@ -36,8 +37,14 @@ PARTS = Job(
         "left": (["base"], part("left")),
         "right": ([], part("right")),
     },
+    tries=False,
 )
 """One that another depends on, and one that depends on nothing."""
 
-PAIR = Job(title="A pair", specs={"left": ([], part("left")), "right": ([], part("right"))})
+ONE = Job(title="One part", specs={"left": ([], part("left"))}, tries=False)
+"""A single one."""
+
+PAIR = Job(
+    title="A pair", specs={"left": ([], part("left")), "right": ([], part("right"))}, tries=False
+)
 """Two that know nothing of each other."""

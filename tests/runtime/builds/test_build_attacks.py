@@ -6,13 +6,14 @@ Real git, real runs, real commands; the model does what models have done.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engineer import Engineer, Job, Work, _own
 from git_project import content, files_of, git, project
-from parts import CHECK, PAIR, PARTS, PROJECT, part
+from parts import CHECK, ONE, PAIR, PARTS, PROJECT, part
 from site_of_builds import Site, site
 
 from artificer.builds.facts import BuildOptions
@@ -144,7 +145,7 @@ async def test_false_claims_stray_files_and_refused_ones_reach_the_next_attempt(
 
 async def test_what_never_passes_blocks_what_needs_it_and_nothing_else(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
-    broken = Job(title="Broken", specs={**PARTS.specs, "base": ([], part("base", two="broken\n"))})
+    broken = replace(PARTS, specs={**PARTS.specs, "base": ([], part("base", two="broken\n"))})
     heard: list[str] = []
 
     def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
@@ -187,7 +188,9 @@ async def test_two_that_write_the_same_are_merged_by_another_attempt_or_fail(
     tmp_path: Path, merges: int
 ) -> None:
     home = project(tmp_path / "p", PROJECT)
-    needs = Job(title="Needs", specs={**SHARED, "last": (["left", "right"], part("last"))})
+    needs = Job(
+        title="Needs", specs={**SHARED, "last": (["left", "right"], part("last"))}, tries=False
+    )
     heard: list[str] = []
 
     def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
@@ -260,7 +263,7 @@ async def test_a_run_that_repeats_itself_ends_its_attempt_early(tmp_path: Path) 
         asked.append(body)
         return reply(call("host.list"))
 
-    async with site(tmp_path, home, PAIR, inspect) as place:
+    async with site(tmp_path, home, ONE, inspect) as place:
         options = BuildOptions(size="small", attempts=2, parallel=1)
         build = built(await place.build(options=options))
         reports = [p.coding.reports for s in build.specs for p in s.phases if p.coding.number]
@@ -278,7 +281,7 @@ async def test_a_judge_without_a_verdict_has_accepted_nothing(tmp_path: Path) ->
     def inspect(kind: str, body: JsonObject) -> ScriptedReply | None:
         return say("It looks fine to me.") if kind == "judge" and silent else None
 
-    async with site(tmp_path, home, PAIR, inspect) as place:
+    async with site(tmp_path, home, ONE, inspect) as place:
         run = await place.build(options=BuildOptions(size="small", judge=("plan",)))
         build = built(run)
         assert run.status == "stalled" and build.plan is None and build.proposal is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from engineer import Engineer
 from git_project import project
-from parts import PAIR, PARTS, PROJECT
+from parts import ONE, PAIR, PROJECT
 from site_of_builds import Site, site
 
 from artificer.builds.facts import BuildOptions
@@ -58,14 +58,14 @@ async def test_its_runs_never_spend_more_than_it_may(tmp_path: Path, limit: str)
     price = {"scripted/scripted": PriceConfig(input=1, output=1)}
     config = Config(home=tmp_path / "home", project="p", durability="process", prices=price)
     async with World.open(config) as world:
-        place = Site(world, home, Dear(Engineer(PARTS)))
+        place = Site(world, home, Dear(Engineer(PAIR)))
         run = await place.build(limits=limits, options=SMALL)
         assert run.status == "stalled", run.text
         assert "The budget is used up" in run.text and "for this build" in run.text
         assert failures(run) == 0 and "failed" not in run.text
         for total in await spent(world):
             assert most * 0.8 < total <= most
-        place.model = Dear(Engineer(PARTS))
+        place.model = Dear(Engineer(PAIR))
         run = await place.resume()
         assert run.status == "stalled" and place.model.requests == [], "it is still used up"
         assert failures(run) == 0
@@ -107,7 +107,7 @@ async def test_it_starts_as_many_runs_as_it_may_and_says_so(tmp_path: Path) -> N
 @pytest.mark.req("build-ceilings")
 async def test_a_build_has_ceilings_though_nobody_named_any(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
-    async with site(tmp_path, home, PAIR) as place:
+    async with site(tmp_path, home, ONE) as place:
         run = await place.build()
         spec = run.state.run_spec
         assert spec.limits.total_tokens == BUILD_TOKENS["small"]
@@ -147,8 +147,8 @@ async def test_a_code_run_that_goes_in_circles_meets_its_ceiling(
 async def test_a_ceiling_that_was_met_is_raised_when_the_build_is_resumed(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     limits = Limits(max_tokens=300, total_tokens=40_000)
-    async with site(tmp_path, home, PAIR) as place:
-        place.model = Dear(Engineer(PAIR))
+    async with site(tmp_path, home, ONE) as place:
+        place.model = Dear(Engineer(ONE))
         run = await place.build(limits=limits)
         assert run.status == "stalled" and "The budget is used up" in run.text
         run = await place.resume(build_tokens=1_000_000)

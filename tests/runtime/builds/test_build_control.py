@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engineer import Engineer
 from git_project import git, project
-from parts import PAIR, PROJECT
+from parts import ONE, PAIR, PROJECT
 from site_of_builds import Site, site
 
 from artificer.builds.facts import BuildOptions, RunRested
@@ -164,7 +164,7 @@ async def test_what_is_said_while_nobody_drives_it_is_heard_too(tmp_path: Path) 
 async def test_what_is_said_between_two_runs_reaches_the_next_ones(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
     words = "Use the metric system."
-    async with site(tmp_path, home, PAIR) as place:
+    async with site(tmp_path, home, ONE) as place:
         run = await place.build(decider=None)
         assert run.status == "waiting", "only a person is asked: no run is under way"
         before = len(place.model.requests)
@@ -238,7 +238,7 @@ ASKING = Policy(rules=(Rule(decision="ask", tool="run_validation", reason="Look 
 
 async def test_it_waits_for_what_its_runs_wait_for(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
-    async with site(tmp_path, home, PAIR) as place:
+    async with site(tmp_path, home, replace(PAIR, tries=True)) as place:
         run = await place.build(policy=ASKING, options=BuildOptions(size="small", parallel=2))
         answered = 0
         while run.status == "waiting":
@@ -302,7 +302,7 @@ async def test_a_model_that_cannot_be_reached_costs_no_attempt(tmp_path: Path) -
             return ModelFailure(code="unavailable", message="Connection refused.")
         return None
 
-    async with site(tmp_path, home, PAIR, inspect) as place:
+    async with site(tmp_path, home, ONE, inspect) as place:
         run = await place.build(options=BuildOptions(size="small", attempts=1))
         for _ in range(3):
             assert run.status == "stalled"

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -54,9 +54,16 @@ class Crasher:
     process: subprocess.Popen[str]
 
     def drive(
-        self, folder: Path, kill: int | None = None, *, torn: bool = False, over: bool = False
+        self,
+        folder: Path,
+        kill: int | None = None,
+        *,
+        job: str = "parts",
+        torn: bool = False,
+        over: bool = False,
     ) -> str:
-        scenario = {"folder": str(folder), "kill": kill, "torn": torn, "over": over}
+        place = {"folder": str(folder), "job": job}
+        scenario = {**place, "kill": kill, "torn": torn, "over": over}
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(json.dumps(scenario) + "\n")
         self.process.stdin.flush()
@@ -156,15 +163,14 @@ async def test_killed_again_and_again_it_comes_to_the_same(
     assert await outcome(folder) == quiet.outcome
 
 
-async def test_killed_when_it_is_over_it_is_tidied_later(
-    crasher: Crasher, quiet: Quiet, tmp_path: Path
-) -> None:
+async def test_killed_when_it_is_over_it_is_tidied_later(crasher: Crasher, tmp_path: Path) -> None:
     folder = begun(tmp_path / "killed")
-    assert crasher.drive(folder, over=True) == "killed"
+    assert crasher.drive(folder, job="one", over=True) == "killed"
     left = await outcome(folder)
-    assert left.status == "completed" and left.worktrees
-    assert crasher.drive(folder) == "done"
-    assert await outcome(folder) == quiet.outcome
+    assert left.status == "completed" and len(left.runs) == 1 + 1 + 1 + 3 + 3 and left.worktrees
+    assert left.sound and not (left.unfinished or left.diverged or left.moved or left.asked_again)
+    assert crasher.drive(folder, job="one") == "done"
+    assert await outcome(folder) == replace(left, worktrees=())
 
 
 @pytest.mark.skipif(not ALL, reason="hours: ARTIFICER_CRASH_ALL=1")

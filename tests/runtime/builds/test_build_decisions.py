@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from engineer import Engineer, Job
 from git_project import git, project
-from parts import PAIR, PROJECT, part
+from parts import ONE, PAIR, PROJECT, part
 from site_of_builds import Site, site
 
 from artificer.builds.facts import BuildOptions, Decided, SpecMerged
@@ -51,10 +51,10 @@ async def events(place: Site) -> list[Any]:
 @pytest.mark.req("build-attacks", "build-approval")
 async def test_only_the_plan_that_waits_is_approved_and_it_is_once(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
-    async with site(tmp_path, home, PAIR) as place, site(tmp_path, home, PAIR) as other:
+    async with site(tmp_path, home, ONE) as place, site(tmp_path, home, ONE) as other:
         for one in (place, other):
-            one.model = ScriptedProvider(Engineer(replace(PAIR, title="Another plan")))
-        first = await Site(place.world, home, ScriptedProvider(Engineer(PAIR))).build(decider=None)
+            one.model = ScriptedProvider(Engineer(replace(ONE, title="Another plan")))
+        first = await Site(place.world, home, ScriptedProvider(Engineer(ONE))).build(decider=None)
         await place.world.send("b", Decide(plan=asked(first), decision="iterate", reason="No."))
         second = await place.resume(decider=None)
         assert second.status == "waiting" and asked(second) != asked(first)
@@ -71,7 +71,7 @@ async def test_only_the_plan_that_waits_is_approved_and_it_is_once(tmp_path: Pat
         runs = [end for end in ended if isinstance(end, Run)]
         assert all(isinstance(end, Run | OperatorError | Fenced) for end in ended), ended
         assert "completed" in {run.status for run in runs}
-        assert await kinds(place) == {"code": 6, "phase": 6, "plan": 2, "spec": 2}
+        assert await kinds(place) == {"code": 3, "phase": 3, "plan": 2, "spec": 1}
         ignored = [e for e in await events(place) if isinstance(e, ReceiptIgnored)]
         assert "Another plan waits" in ignored[0].reason and len(ignored) <= 2
         decided = [e.fact.decision for e in await events(place) if _is(e, Decided)]
@@ -87,7 +87,7 @@ def _is(event: Any, kind: type) -> bool:
 @pytest.mark.req("build-attacks", "build-approval")
 async def test_a_plan_that_is_rejected_ends_it(tmp_path: Path) -> None:
     home = project(tmp_path / "p", PROJECT)
-    async with site(tmp_path, home, PAIR) as place:
+    async with site(tmp_path, home, ONE) as place:
         run = await place.build(decider=None)
         no = Decide(plan=asked(run), decision="reject", by="ada", reason="Not now.")
         await place.world.send("b", Decide(plan=asked(run), decision="approve", by="bob"))
@@ -102,7 +102,7 @@ async def test_a_plan_that_is_rejected_ends_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("last", ["approve", "reject", "iterate"])
 async def test_the_last_word_before_anything_ran_counts(tmp_path: Path, last: str) -> None:
     home = project(tmp_path / "p", PROJECT)
-    async with site(tmp_path, home, PAIR) as place:
+    async with site(tmp_path, home, ONE) as place:
         run = await place.build(decider=None)
         digest, before = asked(run), len(place.model.requests)
         for decision in ("reject", "approve", "reject", "approve", last):

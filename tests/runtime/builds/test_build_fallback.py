@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from engineer import Engineer
 from git_project import project
-from parts import PARTS, PROJECT
+from parts import ONE, PROJECT
 from site_of_builds import Site
 
 from artificer.builds.facts import BuildOptions
@@ -24,7 +24,7 @@ async def test_each_run_of_a_build_falls_back_by_itself(tmp_path: Path) -> None:
     config = Config(home=tmp_path / "home", project="p", durability="process")
     busy = ScriptedProvider(lambda _: ModelFailure(code="overloaded", message="No."), name="busy")
     async with World.open(config) as world:
-        models: Any = [busy, ScriptedProvider(Engineer(PARTS))]
+        models: Any = [busy, ScriptedProvider(Engineer(ONE))]
         place = Site(world, home, models)
         run = await place.build(options=BuildOptions(size="small"))
         assert run.status == "completed", run.text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from engineer import Work
 from git_project import files_of, git, project
-from jobs import GREETER, SHOUT
+from parts import CHECK, ONE, PROJECT, part
 from site_of_builds import site
 
 from artificer.agent import Agent
@@ -19,12 +21,15 @@ from artificer.values.model import ModelFailure
 
 pytestmark = pytest.mark.req("build-forks")
 
+LEFT = replace(ONE, specs={"left": ([], {**part("left"), "three": Work(check=CHECK)})})
+"""Its last phase has nothing to do, so a judge is asked."""
+
 
 async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alone(
     tmp_path: Path,
 ) -> None:
-    home = project(tmp_path / "p", GREETER)
-    async with site(tmp_path, home, SHOUT) as place:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, LEFT) as place:
         first = await place.build()
         assert first.status == "completed" and first.state.build is not None
         children = set(await place.children())
@@ -57,8 +62,8 @@ async def test_a_build_goes_another_way_from_any_record_and_leaves_the_first_alo
 
 
 async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path: Path) -> None:
-    home = project(tmp_path / "p", GREETER)
-    async with site(tmp_path, home, SHOUT) as place:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, LEFT) as place:
         assert (await place.build()).status == "completed"
         before = set(await place.world.archive.runs())
         for kind in ("plan", "spec", "phase", "code", "judge"):
@@ -72,7 +77,7 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
             f"f-{kind}" for kind in ("plan", "spec", "phase", "code", "judge")
         }
         worktree = place.world.config.project_folder / "builds/f-code/work/fork"
-        assert "shout" in (worktree / "greet.py").read_text()
+        assert (worktree / "left/one.txt").read_text() == "left\n"
         code = next(run for run in await place.children() if ".code-" in run)
         with pytest.raises(OperatorError, match="from its start"):
             await place.world.fork(code, Agent(model=place.model, kind="chat"), ForkChanges(at=9))
@@ -82,13 +87,13 @@ async def test_a_run_of_a_build_is_tried_again_in_a_worktree_of_its_own(tmp_path
 
 
 async def test_the_end_of_a_fork_is_not_the_end_of_its_origin(tmp_path: Path) -> None:
-    home = project(tmp_path / "p", GREETER)
+    home = project(tmp_path / "p", PROJECT)
 
     def unreachable(kind: str, body: object) -> ModelFailure | None:
         down = ModelFailure(code="unavailable", message="Nobody is there.", attempts=1)
         return down if kind == "code" else None
 
-    async with site(tmp_path, home, SHOUT, unreachable) as place:
+    async with site(tmp_path, home, LEFT, unreachable) as place:
         await place.build()
         (code,) = [run for run in await place.children() if ".code-" in run]
         await place.world.fork("b", agent=Agent(model=place.model, kind="chat"), new_id="f")
