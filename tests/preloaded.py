@@ -19,7 +19,8 @@ import atexit
 import contextlib
 import ctypes
 import gc
-import importlib
+import importlib.abc
+import importlib.machinery
 import inspect
 import io
 import json
@@ -35,6 +36,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +48,9 @@ CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform =
 CLONE_PARENT = 0x8000
 LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "starlette", "uvicorn")
 """Other slow imports that do not load OpenTelemetry, which would turn telemetry on."""
+
+ASIDE = ("opentelemetry", "anthropic")
+"""What is imported, but is there only for a process that imports it: the second loads the first."""
 
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
 """Beginnings of the variables that an interpreter reads when it starts."""
@@ -200,9 +205,36 @@ def _preload() -> None:
         if not re.search(r"\.(testing|telemetry)\b|__main__$", name):
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
+    for name in ASIDE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    sys.meta_path[:0] = [_Aside(name) for name in ASIDE if name in sys.modules]
     assert "opentelemetry" not in sys.modules
     gc.collect()
     gc.freeze()
+
+
+class _Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """A package that was imported and taken away again, until somebody imports it."""
+
+    def __init__(self, name: str) -> None:
+        parts = [each for each in sys.modules if each == name or each.startswith(f"{name}.")]
+        self._modules = {each: sys.modules.pop(each) for each in parts}
+        self._name, self._spec, self._waits = name, self._modules[name].__spec__, True
+
+    def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
+        found = self._waits and fullname == self._name
+        return importlib.machinery.ModuleSpec(fullname, self) if found else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return self._modules[spec.name]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Bring back the whole package, after what it loads."""
+        module.__spec__, self._waits = self._spec, False
+        for name in ASIDE[: ASIDE.index(self._name)]:
+            importlib.import_module(name)
+        sys.modules.update(self._modules)
 
 
 def _serve(connection: socket.socket) -> dict[str, Any] | None:
