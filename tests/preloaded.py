@@ -50,7 +50,7 @@ LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "star
 """Other slow imports that do not load OpenTelemetry, which would turn telemetry on."""
 
 ASIDE = ("opentelemetry", "anthropic")
-"""What is imported, but is there only for a process that imports it: the second loads the first."""
+"""Imported in advance, but there only when a process imports it. The second loads the first."""
 
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
 """Beginnings of the variables that an interpreter reads when it starts."""
