@@ -132,6 +132,7 @@ def _owned() -> Iterator[Scenario]:
 
 
 def _child(stage: Stage, most: int) -> Counts:
+    stage.warm_up(CHILD)
     plans = [Plan(at=("model", str(turn), "before")) for turn in range(3)]
     if stage.disk:
         plans += [Plan(disk=("kill", n)) for n in _points(stage, CHILD, most)]

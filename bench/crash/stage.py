@@ -60,15 +60,16 @@ class Stage:
         self._adapter, self.seed = adapter, seed
         self.disk = bool(Disk())
         """Whether the failing disk is there."""
-        if adapter.WARM:
-            self._warm_up()
+        self.warm_up("one")
         self.errors: list[str] = []
         """The last output of the processes of unrecoverable trials."""
 
-    def _warm_up(self) -> None:
-        """Run once in this process, so that no process of a trial pays for imports."""
+    def warm_up(self, script: str) -> None:
+        """Run it once in this process, so that no process of a trial pays for imports."""
+        if not self._adapter.WARM:
+            return
         with self._folder() as folder:
-            asyncio.run(self._adapter.drive(Outside(folder, "one")))
+            asyncio.run(self._adapter.drive(Outside(folder, script)))
         gc.collect()
         gc.freeze()
 
