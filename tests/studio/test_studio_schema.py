@@ -6,21 +6,13 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    negative_data_rejection,
-    positive_data_acceptance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 from studio_kit import PATIENCE, serving
 
 from artificer.agent import Agent
@@ -37,21 +29,34 @@ pytestmark = [pytest.mark.req("studio-api"), pytest.mark.xdist_group("schemathes
 
 EXAMPLES = 12
 
-CHECKS = [
-    not_a_server_error,
-    content_type_conformance,
-    negative_data_rejection,
-    positive_data_acceptance,
-    response_schema_conformance,
-    status_code_conformance,
-]
+DOCUMENT = document()
 
-SCHEMA = schemathesis.openapi.from_dict(document())
+NAMES = [each["operationId"] for path in DOCUMENT["paths"].values() for each in path.values()]
 
-OPERATIONS = {
-    op.definition.raw["operationId"]: op
-    for op in (found.ok() for found in SCHEMA.get_all_operations())
-}
+
+@cache
+def operations() -> dict[str, Any]:
+    """The operations by their names. Only the process that tests them loads what finds them."""
+    import schemathesis
+
+    found = [each.ok() for each in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()]
+    return {each.definition.raw["operationId"]: each for each in found}
+
+
+@cache
+def checks() -> list[Any]:
+    """What each response is held against."""
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    return [
+        not_a_server_error,
+        checks.content_type_conformance,
+        checks.negative_data_rejection,
+        checks.positive_data_acceptance,
+        checks.response_schema_conformance,
+        checks.status_code_conformance,
+    ]
 
 
 class Served:
@@ -105,9 +110,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     found.close()
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_server_does_what_its_document_says(served: Served, name: str) -> None:
-    operation = OPERATIONS[name]
+    operation = operations()[name]
     runs = st.sampled_from([*served.runs, None])
 
     @settings(
@@ -123,7 +128,7 @@ def test_the_server_does_what_its_document_says(served: Served, name: str) -> No
             if isinstance(part, dict) and part.get("wait") in range(1, 31):
                 part["wait"] = 0
         case.call_and_validate(
-            base_url=served.url, headers=served.headers, checks=CHECKS, timeout=PATIENCE / 1000
+            base_url=served.url, headers=served.headers, checks=checks(), timeout=PATIENCE / 1000
         )
 
     holds()
