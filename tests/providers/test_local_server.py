@@ -115,7 +115,7 @@ async def test_a_demanded_call_is_valid_and_the_closing_text_cites_its_artifact(
 
 @pytest.mark.req("local-real-run")
 async def test_the_same_conversation_gets_the_same_reply(server: LocalServer) -> None:
-    replies = [await ask(server, PIE, [user(HIKE)], max_tokens=60) for _ in range(2)]
+    replies = [await ask(server, PIE, [user(HIKE)], max_tokens=30) for _ in range(2)]
     texts = [r.blocks[0].arguments for r in replies if isinstance(r, ModelReply)]
     assert len(texts) == 2
     assert texts[0] == texts[1]

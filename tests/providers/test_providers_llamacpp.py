@@ -51,7 +51,7 @@ async def test_turn_after_turn_though_each_stream_closes_its_connection(
     assert {call.name for call in calls} <= {tool.name for tool in TOOLS}
     messages = with_results(messages, first, "3")
     for _ in range(2):
-        assert reply(await ask(provider, messages, max_tokens=16)).usage.input_tokens > 0
+        assert reply(await ask(provider, messages, max_tokens=4)).usage.input_tokens > 0
 
 
 @pytest.mark.req("provider-stop-reasons")
