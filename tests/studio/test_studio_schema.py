@@ -45,7 +45,7 @@ def operations() -> dict[str, Any]:
 
 @cache
 def checks() -> list[Any]:
-    """What each response is held against."""
+    """The checks of each response."""
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks
 
