@@ -87,7 +87,7 @@ HOSTILE: list[Call] = [
                 "id": "wide",
                 "title": "Twelve columns",
                 "columns": WIDE,
-                "rows": [[1234567.5 + n + m for m in range(12)] for n in range(80)],
+                "rows": [[1234567.5 + n + m for m in range(12)] for n in range(40)],
             }
         },
     ),

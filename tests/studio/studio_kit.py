@@ -32,6 +32,9 @@ fixture: Any = partial(pytest_asyncio.fixture, loop_scope="session")
 PATIENCE = 120_000
 """Milliseconds until a page is wrong: a busy machine is slow, not wrong."""
 
+USUAL: Any = {"width": 1280, "height": 720}
+"""The size of a window, as Playwright opens it."""
+
 REMARKS = (
     r"responded with a status of 4(00|09)|net::ERR_(CONNECTION|INCOMPLETE|EMPTY|FAILED|NETWORK)"
 )
@@ -101,14 +104,14 @@ async def chromium() -> AsyncIterator[Any]:
     program = next(path for path in map(shutil.which, PROGRAMS) if path)
     async with playwright.async_playwright() as browsers:
         browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser
+        yield Windows(browser)
         await browser.close()
 
 
 @asynccontextmanager
-async def browsing(started: Any) -> AsyncIterator[Browser]:
+async def browsing(windows: Windows) -> AsyncIterator[Browser]:
     """Browse in a started browser. Any message on the console of a page fails the test."""
-    browser = Browser(started)
+    browser = Browser(windows)
     try:
         yield browser
     finally:
@@ -121,28 +124,64 @@ def http_client(base_url: str, **options: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=base_url, timeout=PATIENCE / 1000, **options)
 
 
+class Windows:
+    """The windows of a started browser, which takes longer to open one than to show a page."""
+
+    def __init__(self, started: Any) -> None:
+        self._started = started
+        self._empty: list[Any] = []
+
+    async def take(self) -> Any:
+        """Return an empty page, whose cookies are its own."""
+        if self._empty:
+            return self._empty.pop()
+        context = await self._started.new_context(viewport=USUAL)
+        context.set_default_timeout(PATIENCE)
+        return await context.new_page()
+
+    async def empty(self, page: Any) -> None:
+        """Keep a window for others, as if it had just been opened."""
+        context = page.context
+        for other in context.pages:
+            if other is not page:
+                await other.close()
+        await page.unroute_all()
+        await page.goto("about:blank")
+        if not await page.evaluate("/native code/.test(setTimeout)"):  # a test's clock stays
+            await context.close()
+            return
+        await page.emulate_media(media="null", color_scheme="null", reduced_motion="null")
+        await page.set_viewport_size(USUAL)
+        await context.clear_permissions()
+        await context.clear_cookies()
+        self._empty.append(page)
+
+
 class Browser:
     """Pages of a browser, and what their consoles said."""
 
-    def __init__(self, started: Any) -> None:
+    def __init__(self, windows: Windows) -> None:
         self.said: list[str] = []
-        self._started = started
-        self._contexts: list[Any] = []
+        self._windows = windows
+        self._pages: list[Any] = []
 
     async def new_page(self) -> Any:
         """Open a page with cookies of its own."""
-        context = await self._started.new_context()
-        self._contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = await context.new_page()
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page = await self._windows.take()
+        self._pages.append(page)
+        page.on("console", self._hear)
+        page.on("pageerror", self._hear)
         return page
 
     async def aclose(self) -> None:
-        """Close all pages."""
-        for context in self._contexts:
-            await context.close()
+        """Leave all pages."""
+        for page in self._pages:
+            await self._windows.empty(page)
+            page.remove_listener("console", self._hear)
+            page.remove_listener("pageerror", self._hear)
+
+    def _hear(self, said: Any) -> None:
+        self.said.append(getattr(said, "text", None) or str(said))
 
 
 def expect(locator: Any) -> Any:

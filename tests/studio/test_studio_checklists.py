@@ -117,18 +117,18 @@ class TestForms:
 @pytest.mark.browser
 class TestInABrowser:
     @fixture
-    async def tabs(self, served: Studio, browser: Browser) -> list[Any]:
-        """Two people's browsers."""
-        pages = [await browser.new_page() for _ in range(2)]
-        for page in pages:
-            await entered(page, served)
-        return pages
+    async def page(self, served: Studio, page: Any) -> Any:
+        await entered(page, served)
+        return page
 
-    async def test_two_people_see_each_others_ticks(self, served: Studio, tabs: list[Any]) -> None:
+    async def test_two_people_see_each_others_ticks(
+        self, served: Studio, page: Any, browser: Browser
+    ) -> None:
         run = await delivered(served)
-        for page in tabs:
-            await page.goto(f"{served.url}/runs/{run.id}")
-        first, second = tabs
+        first, second = tabs = page, await browser.new_page()
+        await entered(second, served)
+        for tab in tabs:
+            await tab.goto(f"{served.url}/runs/{run.id}")
         await first.get_by_role("checkbox", name="Alpha").click()
         await second.get_by_role("checkbox", name="Alpha", checked=True).wait_for()
         await second.get_by_role("checkbox", name="Beta").focus()
@@ -136,19 +136,18 @@ class TestInABrowser:
         await first.get_by_role("checkbox", name="Beta", checked=True).wait_for()
         await expect(first.get_by_text("2 of 2 done")).to_be_visible()
         await served.world.checklists.tick(run.id, "todo", "a", checked=False, by="Grace")
-        for page in tabs:
-            await page.get_by_role("checkbox", name="Alpha", checked=False).wait_for()
-            await expect(page.get_by_text("taken back by Grace")).to_be_visible()
+        for tab in tabs:
+            await tab.get_by_role("checkbox", name="Alpha", checked=False).wait_for()
+            await expect(tab.get_by_text("taken back by Grace")).to_be_visible()
         await first.reload()
         await expect(first.get_by_role("checkbox", name="Beta", checked=True)).to_be_visible()
         assert (await served.world.archive.replay(run.id)).identical
         assert (await served.world.get(run.id)).state.turn == run.state.turn
 
     async def test_a_press_is_not_lost_when_somebody_ticks_meanwhile(
-        self, served: Studio, tabs: list[Any]
+        self, served: Studio, page: Any
     ) -> None:
         run = await delivered(served)
-        page = tabs[0]
         await page.goto(f"{served.url}/runs/{run.id}")
         await page.get_by_role("checkbox", name="Beta").focus()
         await page.keyboard.down("Space")
@@ -159,11 +158,8 @@ class TestInABrowser:
         await expect(page.get_by_role("checkbox", name="Alpha", checked=True)).to_be_visible()
         await expect(page.get_by_role("checkbox", name="Beta", checked=True)).to_be_focused()
 
-    async def test_a_late_answer_does_not_take_a_tick_back(
-        self, served: Studio, tabs: list[Any]
-    ) -> None:
+    async def test_a_late_answer_does_not_take_a_tick_back(self, served: Studio, page: Any) -> None:
         run, held = await delivered(served), asyncio.Event()
-        page = tabs[0]
         await page.goto(f"{served.url}/runs/{run.id}")
         late: list[Any] = []
 
@@ -188,11 +184,8 @@ class TestInABrowser:
             await expect(page.get_by_role("checkbox", name=name, checked=True)).to_be_visible()
         await expect(page.get_by_text("2 of 2 done")).to_be_visible()
 
-    async def test_a_stale_tab_is_told_and_changes_nothing(
-        self, served: Studio, tabs: list[Any]
-    ) -> None:
+    async def test_a_stale_tab_is_told_and_changes_nothing(self, served: Studio, page: Any) -> None:
         run = await delivered(served)
-        page = tabs[0]
         await page.route("**/checklists/changes?*", lambda route: route.abort())
         await page.goto(f"{served.url}/runs/{run.id}")
         await served.world.checklists.tick(run.id, "todo", "a", by="Grace")

@@ -77,14 +77,20 @@ async def test_no_view_of_hostile_runs_acts(served: Studio, page: Any) -> None:
     async with collecting() as collector:
         await hostile(world, collector.url)
         before = await standing(world)
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("dialog", lambda dialog: asked.append(f"dialog {dialog.message}"))
+        heard = {
+            "request": lambda request: asked.append(request.url),
+            "dialog": lambda dialog: asked.append(f"dialog {dialog.message}"),
+        }
+        for event, hear in heard.items():
+            page.on(event, hear)
         await entered(page, served)
         seen = await crawl(page, served)
         for run in before:
             await page.goto(f"{served.url}/runs/{run}/report")
             assert await page.evaluate(IN_REPORT) == []
         assert collector.heard == []
+    for event, hear in heard.items():
+        page.remove_listener(event, hear)
     elsewhere = [url for url in asked if not url.startswith((served.url, "data:", "about:"))]
     assert elsewhere == []
     assert await standing(world) == before

@@ -28,6 +28,8 @@ from sampling import EXPLORE
 pytestmark = [pytest.mark.req("studio-api"), pytest.mark.xdist_group("schemathesis")]
 
 EXAMPLES = 12
+SHARE = 0.5
+"""The share of them that one commit draws, as of every property (tests/conftest.py)."""
 
 DOCUMENT = document()
 
@@ -116,7 +118,7 @@ def test_the_server_does_what_its_document_says(served: Served, name: str) -> No
     runs = st.sampled_from([*served.runs, None])
 
     @settings(
-        max_examples=int(EXAMPLES * max(1, EXPLORE)),
+        max_examples=int(EXAMPLES * (EXPLORE or SHARE)),
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )

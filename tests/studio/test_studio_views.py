@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from scene_list import SCENES, Scene
@@ -33,6 +33,7 @@ RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "rules": {"target-size": {"enabled": True}},
     "iframes": False,  # the report has tests of its own
+    "preload": {"assets": ["media"]},  # no rule here asks for the style sheets once more
     "resultTypes": ["violations"],
 }
 COLOR_RULES = {
@@ -46,6 +47,8 @@ LAYOUT_RULES = {
     "runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]},
 }
 """Rules that another width may break. For all others, each commit draws a width."""
+
+WIDE = "document.documentElement.scrollWidth"
 
 VIOLATIONS = """(rules) => axe.run(document, rules).then((found) => found.violations.flatMap(
     (one) => one.nodes.map((node) => one.id + ': ' + node.html.slice(0, 200))))"""
@@ -112,11 +115,33 @@ def is_broken(answer: Any) -> bool:
     return answer.status >= 400 and not answer.request.is_navigation_request()
 
 
+class Looks(NamedTuple):
+    """The width of a scene, and its faults, at each width of the window and in each theme."""
+
+    wide: dict[int, int]
+    violations: dict[tuple[str, int], list[str]]
+
+
 @fixture(scope="module", params=SCENES, ids=lambda scene: scene.name)
-async def scene(request: pytest.FixtureRequest, page: Any, scened: Scened) -> Scene:
-    """A scene that the page shows. Its tests follow one another, so that it is arranged once."""
-    found: Scene = request.param
-    await look(page, scened, found)
+async def seen(request: pytest.FixtureRequest, page: Any, scened: Scened) -> Looks:
+    """A scene, arranged once and seen at each width once."""
+    scene: Scene = request.param
+    await look(page, scened, scene)
+    if SCRIPT:
+        await page.evaluate(SCRIPT)
+    light = one_of(WIDTHS, purpose=f"every rule for {scene.name}")
+    dark = one_of(WIDTHS, purpose=f"the dark theme of {scene.name}")
+    found = Looks({}, {})
+    for width in sorted((*WIDTHS, ZOOMED), key=lambda width: width in dark):
+        await page.set_viewport_size({"width": width, "height": 900})
+        found.wide[width] = await page.evaluate(WIDE)
+        if SCRIPT and width != ZOOMED:
+            rules = RULES if width in light else LAYOUT_RULES
+            found.violations["light", width] = await page.evaluate(VIOLATIONS, rules)
+    await page.emulate_media(color_scheme="dark")
+    for width in dark if SCRIPT else ():
+        await page.set_viewport_size({"width": width, "height": 900})
+        found.violations["dark", width] = await page.evaluate(VIOLATIONS, COLOR_RULES)
     return found
 
 
@@ -130,26 +155,16 @@ async def look(page: Any, scened: Scened, scene: Scene) -> None:
 
 
 @pytest.mark.req("studio-reflow")
-async def test_nothing_scrolls_sideways(page: Any, scene: Scene) -> None:
-    for width in (*WIDTHS, ZOOMED):
-        await page.set_viewport_size({"width": width, "height": 900})
-        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+async def test_nothing_scrolls_sideways(seen: Looks) -> None:
+    assert sorted(seen.wide) == sorted((*WIDTHS, ZOOMED))
+    assert {width: wide for width, wide in seen.wide.items() if wide > width} == {}
 
 
 @pytest.mark.req("studio-accessible")
 @pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
-async def test_axe_finds_nothing(page: Any, scene: Scene) -> None:
-    await page.evaluate(SCRIPT)
-    light = one_of(WIDTHS, purpose=f"every rule for {scene.name}")
-    dark = one_of(WIDTHS, purpose=f"the dark theme of {scene.name}")
-    others = [width for width in WIDTHS if width not in light]
-    looks = ("light", RULES, light), ("light", LAYOUT_RULES, others), ("dark", COLOR_RULES, dark)
-    for theme, rules, widths in looks:
-        await page.emulate_media(color_scheme=theme)
-        for width in widths:
-            await page.set_viewport_size({"width": width, "height": 900})
-            found = await page.evaluate(VIOLATIONS, rules)
-            assert (theme, width, found) == (theme, width, [])
+async def test_axe_finds_nothing(seen: Looks) -> None:
+    assert {theme for theme, _ in seen.violations} == {"light", "dark"}
+    assert {look: found for look, found in seen.violations.items() if found} == {}
 
 
 @pytest.mark.req("studio-keyboard")
@@ -195,19 +210,25 @@ async def test_nothing_moves_for_those_who_want_that(page: Any, scened: Scened) 
 @pytest.mark.parametrize(
     ("path", "framed"),
     [
-        ("/runs/sale", ".course details.from-model > .from + .text"),
-        ("/runs/sale", ".report .from + iframe"),
-        ("/runs/sale", ".ticks > .from"),
-        ("/runs/family", ".course div.from-model > .from + .text"),
-        ("/runs/asks", ".question > .from + pre"),
-        ("/runs/plan", ".question > .plan > .from + h4"),
+        (
+            "/runs/sale",
+            (
+                ".course details.from-model > .from + .text",
+                ".report .from + iframe",
+                ".ticks > .from",
+            ),
+        ),
+        ("/runs/family", (".course div.from-model > .from + .text",)),
+        ("/runs/asks", (".question > .from + pre",)),
+        ("/runs/plan", (".question > .plan > .from + h4",)),
     ],
 )
 async def test_what_the_model_wrote_is_framed(
-    page: Any, studio: Studio, path: str, framed: str
+    page: Any, studio: Studio, path: str, framed: tuple[str, ...]
 ) -> None:
     await page.goto(studio.url + path)
-    await expect(page.locator(framed)).to_have_count(1)
+    for one in framed:
+        await expect(page.locator(one)).to_have_count(1)
     await expect(page.locator(".from", has_text="From the model").first).to_be_visible()
 
 
