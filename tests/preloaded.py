@@ -49,8 +49,8 @@ CLONE_PARENT = 0x8000
 LIBRARIES = ("httpcore2", "httpx2", "mcp_types", "openai", "rich.console", "starlette", "uvicorn")
 """Other slow imports that do not load OpenTelemetry, which would turn telemetry on."""
 
-ASIDE = ("opentelemetry", "anthropic")
-"""Imported in advance, but there only when a process imports it. The second loads the first."""
+ASIDE = ("opentelemetry", "anthropic", "mcp")
+"""Imported in advance, but there only when a process imports it. The others load the first."""
 
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
 """Beginnings of the variables that an interpreter reads when it starts."""
@@ -230,10 +230,9 @@ class _Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self._modules[spec.name]
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Bring back the whole package, after what it loads."""
+        """Bring back the whole package, and what it loads."""
         module.__spec__, self._waits = self._spec, False
-        for name in ASIDE[: ASIDE.index(self._name)]:
-            importlib.import_module(name)
+        importlib.import_module(ASIDE[0])
         sys.modules.update(self._modules)
 
 

@@ -26,8 +26,8 @@ PROGRAMS = {
     "descriptors": "import os; print(len(os.listdir('/proc/self/fd')))",
     "at its end": "import atexit, threading; atexit.register(print, 'end');"
     "threading.Timer(0.05, print, ['late']).start()",
-    "a slow library": "import sys; print('opentelemetry.trace' in sys.modules); import anthropic; "
-    "print(anthropic.__spec__.origin, [name in sys.modules for name in ('anthropic.types', "
+    "libraries": "import sys; print('opentelemetry.trace' in sys.modules); import mcp, anthropic;"
+    " print(anthropic.__spec__.origin, [name in sys.modules for name in ('anthropic.types', "
     "'opentelemetry.trace')], anthropic._base_client.trace is sys.modules['opentelemetry.trace'])",
     "no terminal": "import os, sys; print(sys.stdout.isatty(), os.getpgrp() == os.getppid())",
 }
