@@ -249,9 +249,9 @@ def every_provider_accepts(state: RunState) -> None:
     """A request is one that each of the three protocols takes, with each call's one result."""
     assert unpaired(state.history) == []
     request, history = state.request(), state.history
-    check_request("chat", chat_wire.to_payload(request, history, Memo(), CHAT).body)
-    check_request("messages", messages_wire.to_payload(request, history, Memo(), MESSAGES).body)
-    check_request("responses", responses_wire.to_payload(request, history, Memo(), RESPONSES).body)
+    check_request("chat", chat_wire.prepare_request(request, history, Memo(), CHAT).body)
+    check_request("messages", messages_wire.prepare_request(request, history, Memo(), MESSAGES).body)
+    check_request("responses", responses_wire.prepare_request(request, history, Memo(), RESPONSES).body)
 
 
 FATES = ["ok", "raises", "hangs", "refuses", "cancels", "lies"]
