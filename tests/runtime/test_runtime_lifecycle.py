@@ -249,9 +249,12 @@ def every_provider_accepts(state: RunState) -> None:
     """A request is one that each of the three protocols takes, with each call's one result."""
     assert unpaired(state.history) == []
     request, history = state.request(), state.history
-    check_request("chat", chat_wire.prepare_request(request, history, Memo(), CHAT).body)
-    check_request("messages", messages_wire.prepare_request(request, history, Memo(), MESSAGES).body)
-    check_request("responses", responses_wire.prepare_request(request, history, Memo(), RESPONSES).body)
+    chat = chat_wire.prepare_request(request, history, Memo(), CHAT)
+    check_request("chat", chat.body)
+    messages = messages_wire.prepare_request(request, history, Memo(), MESSAGES)
+    check_request("messages", messages.body)
+    responses = responses_wire.prepare_request(request, history, Memo(), RESPONSES)
+    check_request("responses", responses.body)
 
 
 FATES = ["ok", "raises", "hangs", "refuses", "cancels", "lies"]

@@ -142,7 +142,8 @@ class Kept:
     async def end(self, grace: float = TERM_GRACE) -> bool:
         """Ask all that is left to end, then make it; return whether all has ended.
 
-        The keeper of what had ended by itself may take another moment. Not cut short: a cancellation meanwhile is raised when it is done.
+        The keeper of what had ended by itself may take another moment. Not cut short: a
+        cancellation meanwhile is raised when it is done.
         """
         return await shielded(self._end(grace))
 
