@@ -157,11 +157,14 @@ def rows_of(path: Path) -> int:
 
 @pytest.mark.req("log-kept")
 class TestDamage:
+    @pytest.mark.parametrize("ahead", [0, 3 * (24 + PAGE)])
     @pytest.mark.parametrize("again", ["once", "again"])
-    def test_whatever_sqlite_drops_is_found_before(self, tmp_path: Path, again: str) -> None:
+    def test_whatever_sqlite_drops_is_found_before(
+        self, tmp_path: Path, again: str, ahead: int
+    ) -> None:
         """SQLite itself says what a flipped bit costs; what costs a row is always found."""
         path = crashed(tmp_path, 8, again)
-        log = Path(f"{path}-wal").read_bytes()
+        log = Path(f"{path}-wal").read_bytes() + bytes(ahead)
         assert find_damage(log) is None
         whole = rows_of(copied(path, tmp_path / "whole", log))
         frames = range(32, len(log), 24 + PAGE)
@@ -177,6 +180,16 @@ class TestDamage:
                 assert bool(damage.commits) == (at < last), at
             elif left == whole:
                 assert find_damage(bytes(spoiled)) is None, at
+
+    @pytest.mark.req("log-space")
+    def test_a_frame_whose_page_never_came_is_no_damage(self, tmp_path: Path) -> None:
+        """A process was killed between its two writes of a frame, into space made ahead."""
+        path = crashed(tmp_path, 8, "once")
+        log = Path(f"{path}-wal").read_bytes()
+        begun = log + log[-(24 + PAGE) : -PAGE] + bytes(PAGE)
+        assert find_damage(begun) is None
+        assert rows_of(copied(path, tmp_path / "begun", begun)) == rows_of(path)
+        assert find_damage(begun[:-1] + b"x") is not None
 
     @given(data=st.binary(max_size=3_000))
     def test_whatever_a_log_holds(self, data: bytes) -> None:

@@ -1,6 +1,7 @@
 """Promises of the SQLite journal beyond the port: files, processes, errors."""
 
 import asyncio
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -17,11 +18,12 @@ from artificer.errors import (
     OperatorError,
     TamperedError,
 )
-from artificer.ports import Head
+from artificer.ports import Durability, Head
 from artificer.shielded import finished
 from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
+from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.transaction import Transaction, commit
 from artificer.testing.records import records_after
 
@@ -439,3 +441,48 @@ class TestCrashes:
         assert counts == sorted(counts)
         assert counts[0] == 0
         assert counts[-1] >= 11
+
+
+@pytest.mark.req("log-space")
+class TestLogSpace:
+    @pytest.mark.parametrize("durability", ["process", "power"])
+    async def test_a_log_is_made_longer_by_many_commits_at_once(
+        self, path: Path, durability: Durability
+    ) -> None:
+        lengths, log = [], Path(f"{path}-wal")
+        async with SqliteJournal(path, durability) as journal:
+            for turn in range(60):
+                await fill(journal, f"run-{turn % 3}", 1)
+                lengths.append(len(content(log)))
+            assert await journal.audit() == []
+        assert lengths == sorted(lengths)
+        assert len(set(lengths)) <= 12
+
+    def test_without_space_on_the_disk_it_is_left_as_it_is(self, path: Path) -> None:
+        log = Path(f"{path}-wal")
+        log.write_bytes(b"x" * 100)
+        space = LogSpace(path)
+        space.add()
+        log.write_bytes(b"x" * 150)  # as a commit does
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150, before[1]))
+        try:
+            space.add()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert log.read_bytes() == b"x" * 150
+        space.add()
+        space.close()
+        assert log.read_bytes() == b"x" * 150 + bytes(64 * 1024)
+
+    def test_a_log_that_is_not_there_or_leads_away_is_left_alone(self, path: Path) -> None:
+        other = path.with_name("other")
+        other.write_bytes(b"x")
+        space = LogSpace(path)
+        space.add()
+        Path(f"{path}-wal").symlink_to(other)
+        space.add()
+        other.write_bytes(b"xx")
+        space.add()
+        space.close()
+        assert other.read_bytes() == b"xx"

@@ -127,7 +127,8 @@ def damage_problems(path: Path) -> list[str]:
 def find_damage(data: bytes) -> Damage | None:
     """Return what of a log cannot be read though its present writer wrote it; None for nothing.
 
-    A frame that is cut off by the end of the file was never finished, and does not count.
+    A last frame that is cut off by the end of the file was never finished, and does not count; nor
+    does one whose page is still the zeros that the log was made longer with.
     """
     if len(data) < _HEADER + _FRAME:
         return None
@@ -150,6 +151,8 @@ def find_damage(data: bytes) -> Damage | None:
         body = data[at : at + 8] + data[at + _FRAME : at + _FRAME + page]
         fits = of_round and _sums(body, seen, order) == frame[4:]
         if not (fits or first):
+            if number == last and not any(body[8:]):
+                break
             first = number
         elif fits and first and frame[1]:  # it says how large the database is: a commit
             commits += 1

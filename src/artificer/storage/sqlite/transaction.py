@@ -29,6 +29,7 @@ from artificer.storage.notes import (
 )
 from artificer.storage.sqlite.anchor import Anchor, Mark
 from artificer.storage.sqlite.database import FAULTS, designed
+from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.reader import last_note, read_tip
 from artificer.values.canon import digest_of
 
@@ -195,11 +196,15 @@ Work = Callable[[Transaction], Any]
 
 
 def commit(
-    db: sqlite3.Connection, path: Path, works: Sequence[Work], anchor: Anchor | None
+    db: sqlite3.Connection,
+    path: Path,
+    works: Sequence[Work],
+    anchor: Anchor | None,
+    log: LogSpace | None = None,
 ) -> list[Any]:
     """Do units of work in one transaction; return each one's result or error once it is durable.
 
-    The anchor then knows of it. Only a file that is a copy has none.
+    The anchor then knows of it, and the log has space for it. Only a file that is a copy has none.
 
     An ArtificerError that a unit raises before it writes anything is its own alone. When the
     transaction itself fails, nothing was written.
@@ -212,6 +217,8 @@ def commit(
         transaction = Transaction(db)
         outcomes = [_attempt(work, transaction) for work in works]
         transaction.finish()
+        if log is not None:
+            log.add()
         db.execute("COMMIT")
     except (TamperedError, *FAULTS) as error:
         with suppress(sqlite3.Error):  # SQLite has rolled back by itself after most faults
@@ -219,7 +226,7 @@ def commit(
         if len(works) == 1:
             return [designed(error, path)]
         # One that cannot be written costs the others their shared commit, not their work.
-        return [outcome for work in works for outcome in commit(db, path, [work], anchor)]
+        return [outcome for work in works for outcome in commit(db, path, [work], anchor, log)]
     if anchor is not None and (mark := transaction.mark) is not None:
         anchor.note(mark)
     return outcomes

@@ -17,6 +17,7 @@ from artificer.shielded import ShieldedFuture
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
+from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.transaction import Transaction, commit
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ class Writer:
         self._db = db
         self._anchor = anchor
         self._path = path
+        self._log = LogSpace(path)
         self._busy_seconds = busy_seconds
         self._loop = asyncio.get_running_loop()
         self._waiting = CommitQueue()
@@ -82,7 +84,7 @@ class Writer:
             return  # closing has done it
         jobs = self._waiting.all() if self._closed else self._waiting.batch()
         works = [job.work for job in jobs.values()]
-        outcomes = commit(self._db, self._path, works, self._anchor)
+        outcomes = commit(self._db, self._path, works, self._anchor, self._log)
         locked = all(isinstance(outcome, Locked) for outcome in outcomes)
         if locked and self._loop.time() < deadline and not self._closed:
             self._loop.call_later(pause, self._flush, deadline, min(2 * pause, LONGEST_PAUSE))
@@ -107,6 +109,7 @@ class Writer:
             self._closed = True
             self._flush(self._loop.time(), FIRST_PAUSE)
             self._db.close()
+            self._log.close()
             self._anchor.close()
 
     async def anchor(self) -> None:

@@ -1,0 +1,46 @@
+"""Space in a journal's write-ahead log, made before commits need it.
+
+To sync a file that became longer takes twice as long as to sync one whose bytes were only replaced,
+because its new length is synced as well. SQLite makes its log longer with each commit, until it
+begins the log again. So this makes it longer by many commits at once, with zeros. Recovery stops at
+the first frame that is not of the log's present round, as zeros are not:
+https://sqlite.org/fileformat2.html#the_write_ahead_log
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+SMALLEST, LARGEST = 64 * 1024, 1024 * 1024
+"""Bytes that are added at once: as many as there are, within these limits."""
+
+
+class LogSpace:
+    """The log of the journal in the file ``path``. :meth:`close` must be called."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = f"{path}-wal"
+        self._file = -1
+        self._size: int | None = None
+
+    def add(self) -> None:
+        """Make the log longer if SQLite has come to its end since the last time.
+
+        Only within a transaction that may write: nobody else writes to the log meanwhile. Where it
+        cannot be done, as on a full disk, the commit tells.
+        """
+        with suppress(OSError):
+            if self._file < 0:
+                self._file = os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            size = os.fstat(self._file).st_size
+            if self._size is not None and size > self._size:
+                size += os.pwrite(self._file, bytes(min(max(size, SMALLEST), LARGEST)), size)
+            self._size = size
+
+    def close(self) -> None:
+        """Let go of the log. May be called more than once."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
