@@ -23,7 +23,7 @@ from artificer.shielded import finished
 from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
-from artificer.storage.sqlite.log_space import LogSpace
+from artificer.storage.sqlite.log_space import FRAME, LogSpace
 from artificer.storage.sqlite.transaction import Transaction, commit
 from artificer.testing.records import records_after
 
@@ -457,6 +457,16 @@ class TestLogSpace:
             assert await journal.audit() == []
         assert lengths == sorted(lengths)
         assert len(set(lengths)) <= 12
+
+    async def test_two_that_write_by_turns_add_no_more_than_one(self, path: Path) -> None:
+        log = Path(f"{path}-wal")
+        async with SqliteJournal(path) as one, SqliteJournal(path) as other:
+            for turn in range(40):
+                await fill(one, f"one-{turn}", 1)
+                await fill(other, f"other-{turn}", 1)
+            used = len(content(log).rstrip(b"\0"))
+            assert len(content(log)) <= 2 * used + FRAME
+            assert await one.audit() == []
 
     def test_without_space_on_the_disk_it_is_left_as_it_is(self, path: Path) -> None:
         log = Path(f"{path}-wal")

@@ -16,6 +16,9 @@ from pathlib import Path
 SMALLEST, LARGEST = 64 * 1024, 1024 * 1024
 """Bytes that are added at once: as many as there are, within these limits."""
 
+FRAME = 24 + 4096
+"""Bytes of a page of the log, with its header, which is never all zeros."""
+
 
 class LogSpace:
     """The log of the journal in the file ``path``. :meth:`close` must be called."""
@@ -33,11 +36,15 @@ class LogSpace:
         """
         with suppress(OSError):
             if self._file < 0:
-                self._file = os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+                self._file = os.open(self._path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             size = os.fstat(self._file).st_size
-            if self._size is not None and size > self._size:
+            if self._size is not None and size > self._size and self._is_used_up(size):
                 size += os.pwrite(self._file, bytes(min(max(size, SMALLEST), LARGEST)), size)
             self._size = size
+
+    def _is_used_up(self, size: int) -> bool:
+        """Whether the log grew by a commit. Another process may have made it longer as we do."""
+        return any(os.pread(self._file, FRAME, max(size - FRAME, 0)))
 
     def close(self) -> None:
         """Let go of the log. May be called more than once."""
