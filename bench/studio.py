@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from artificer.backends.browser.window import browser_program
 from measure import (
     ENVIRONMENT,
     HERE,
@@ -44,7 +44,6 @@ from measure import (
 from scale import kept_world
 from worlds import opened
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PACED, BUSY = (40, 0.01), (0, 0.0)
 """Pieces of each reply of a watched run, and seconds after each piece."""
 
@@ -186,7 +185,7 @@ def page(studio: Served, rounds: int, browser: int = 1) -> Iterator[Row]:
     yield row("first byte of its report", figures, "report")
     if not browser:
         return
-    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    program = browser_program()
     if program is None or not installed("playwright"):
         print("no browser is here: nothing is rendered", file=sys.stderr)
         return

@@ -3,15 +3,22 @@
 # are missing (as in CI and in a container); for anyone else it names them, and their tests skip.
 set -eu
 
+is_here() { # one of the programs of a row, or its file
+    for program in $(echo "$1" | tr '|' ' '); do
+        command -v "$program" >/dev/null || [ -f "$program" ] && return
+    done
+    return 1
+}
+
 missing=
-while read -r program packages; do
-    command -v "$program" >/dev/null || [ -f "$program" ] || missing="$missing $packages"
+while read -r programs packages; do
+    is_here "$programs" || missing="$missing $packages"
 done <<'PROGRAMS'
 /usr/share/java/preflight.jar libpdfbox2-java libactivation-java libjaxb-api-java
 bc bc
 bwrap bubblewrap
 cc gcc
-chromium chromium fonts-liberation libpangoft2-1.0-0
+chromium|chromium-headless-shell|chromium-browser|google-chrome chromium-headless-shell fonts-liberation libpangoft2-1.0-0
 ffmpeg ffmpeg
 git git
 java default-jre-headless

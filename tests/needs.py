@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from artificer.backends.browser.window import PROGRAMS
+from artificer.backends.browser.window import browser_program
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = {
@@ -41,9 +41,8 @@ def _packages() -> dict[str, str]:
     """Programs, each with its Debian packages, as ``requirements/system.sh`` lists them."""
     text = (ROOT / "requirements" / "system.sh").read_text(encoding="utf-8")
     table = text.partition("<<'PROGRAMS'\n")[2].partition("\nPROGRAMS")[0]
-    return {
-        program: names for program, _, names in (row.partition(" ") for row in table.split("\n"))
-    }
+    rows = (row.partition(" ") for row in table.split("\n"))
+    return {program: names for programs, _, names in rows for program in programs.split("|")}
 
 
 PACKAGES = _packages()
@@ -64,7 +63,7 @@ def has(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     if name.startswith("/"):
         return Path(name).is_file()
-    return any(map(shutil.which, PROGRAMS if name == "chromium" else (name,)))
+    return (browser_program() if name == "chromium" else shutil.which(name)) is not None
 
 
 def needs(*names: str) -> pytest.MarkDecorator:

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from artificer import World
+from artificer.backends.browser.window import browser_program
 from artificer.report import write_files
 
 HERE = Path(__file__).parent
@@ -43,7 +44,7 @@ def pictures() -> None:
 
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+            executable_path=browser_program(), args=["--no-sandbox"]
         )
         for width in WIDTHS:
             for theme in ("light", "dark"):

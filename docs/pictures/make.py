@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import html
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from artificer import Agent, tool
+from artificer.backends.browser.window import browser_program
 from artificer.testing import ScriptedProvider, call, reply
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ def model() -> ScriptedProvider:
 
 def screenshot(page: Path, size: str, picture: Path) -> None:
     """Take a picture of a page."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome") or "chromium-browser"
+    chromium = browser_program() or "chromium"
     command = (chromium, "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu")
     options = (f"--window-size={size}", f"--screenshot={picture}", page.as_uri())
     subprocess.run([*command, *options], check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""A browser that is not wanted any more leaves nothing behind."""
+"""Which browser is started; and that one which is not wanted any more leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from browser_support import Web, needs_browser
 
+from artificer.backends.browser.window import browser_program
 from artificer.testing.executor_suite import call_of
+from needs import reason
 
 
 def children() -> set[str]:
@@ -38,3 +40,39 @@ async def test_a_call_that_is_cancelled_while_its_browser_starts_leaves_no_proce
         await asyncio.wait([calling])
     assert calling.cancelled()
     assert children() <= before
+
+
+@pytest.mark.req("browser-program")
+@pytest.mark.parametrize(
+    ("here", "headless", "windowed"),
+    [
+        (("chromium", "chromium-headless-shell"), "chromium-headless-shell", "chromium"),
+        (("chromium-headless-shell",), "chromium-headless-shell", None),
+        (("google-chrome", "chromium-browser"), "chromium-browser", "chromium-browser"),
+        ((), None, None),
+    ],
+)
+def test_a_browser_without_windows_is_started_only_where_none_is_wanted(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    here: tuple[str, ...],
+    headless: str | None,
+    windowed: str | None,
+) -> None:
+    for name in here:
+        (tmp_path / name).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = browser_program(), browser_program(headless=False)
+    assert found == tuple(name and str(tmp_path / name) for name in (headless, windowed))
+
+
+@pytest.mark.req("browser-program")
+async def test_a_manifest_that_wants_a_window_gets_no_browser_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("playwright.async_api", reason=reason("playwright"))
+    (tmp_path / "chromium-headless-shell").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with Web("headless = false") as web:
+        answered = await web.do("list_tabs")
+    assert "Chromium is not installed. apt install chromium" in answered["fault"]

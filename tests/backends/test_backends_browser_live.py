@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import urllib.request
@@ -20,7 +19,7 @@ from http_support import Seen, answer, serving
 from artificer.backends.browser.settings import BrowserConfig
 from artificer.backends.browser.spec.keys import BrowserScopeKeys
 from artificer.backends.browser.spec.scope import takes_cookie
-from artificer.backends.browser.window import PROGRAMS
+from artificer.backends.browser.window import browser_program
 from artificer.errors import ConfigError, InvalidValueError
 
 LIVE = 'connect = "live"'
@@ -39,13 +38,14 @@ def site(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
 @contextlib.contextmanager
 def somebodys_browser(folder: Path, page: str) -> Iterator[str]:
     """A running browser with a page; returns where it listens."""
-    program = next(found for name in PROGRAMS if (found := shutil.which(name)))
+    program = browser_program()
+    assert program is not None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [
-            *(program, "--headless=new", f"--remote-debugging-port={port}", "--disable-gpu"),
+            *(program, "--headless", f"--remote-debugging-port={port}", "--disable-gpu"),
             *(f"--user-data-dir={folder}", *(["--no-sandbox"] if os.geteuid() == 0 else [])),
             page,
         ],

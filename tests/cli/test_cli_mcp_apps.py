@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +16,7 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from mcp.types import TextResourceContents
 
 import preloaded
-from artificer.backends.browser.window import PROGRAMS
+from artificer.backends.browser.window import browser_program
 from artificer.cli.mcp.apps import APP, app_page
 from artificer.config import Config
 from artificer.world import World
@@ -118,9 +117,10 @@ async def test_a_host_shows_the_report_and_nothing_of_it_runs(
         report = report.replace("<body>", f"<body>{beacon}")
         assert beacon in report
     quoted = [json.dumps(text).replace("</", "<\\/") for text in (report, app_page())]
-    program = next(path for path in map(shutil.which, PROGRAMS) if path)
     async with playwright.async_playwright() as browsers:
-        browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = await browsers.chromium.launch(
+            executable_path=browser_program(), args=["--no-sandbox"]
+        )
         page = await browser.new_page()
         await page.set_content(HOST % tuple(quoted))
         shown = page.frame_locator("iframe")

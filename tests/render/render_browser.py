@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+from artificer.backends.browser.window import browser_program
+
+CHROMIUM = browser_program()
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run"

@@ -66,6 +66,7 @@ async def write(page: Any, model: FormingModel) -> None:
         model.may_write.set()
         try:
             await expect(page.locator(".skeleton")).to_contain_text("Who came", timeout=SOON)
+            await expect(page.locator("#forming")).to_contain_text("newsletter", timeout=SOON)
             break
         except AssertionError:
             continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,7 +14,7 @@ import pytest
 import pytest_asyncio
 from uvicorn import Config, Server
 
-from artificer.backends.browser.window import PROGRAMS
+from artificer.backends.browser.window import browser_program
 from artificer.cli.studio.listening import listen
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.studio.access import Access
@@ -101,9 +100,10 @@ async def chromium() -> AsyncIterator[Any]:
     playwright = pytest.importorskip("playwright.async_api", reason=reason("playwright"))
     if not has("chromium"):
         pytest.skip(reason("chromium"))
-    program = next(path for path in map(shutil.which, PROGRAMS) if path)
     async with playwright.async_playwright() as browsers:
-        browser = await browsers.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = await browsers.chromium.launch(
+            executable_path=browser_program(), args=["--no-sandbox"]
+        )
         yield Windows(browser)
         await browser.close()
 
