@@ -22,6 +22,9 @@ from sampling import EXPLORE, SEED
 if TYPE_CHECKING:
     from object_server import ObjectServer
     from postgres_server import PostgresServer
+    from xdist.remote import Producer
+
+    from scheduling import Neighbours
 
 # No timing decides whether a test passes: a busy machine is slow, not wrong.
 _ALWAYS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -74,6 +77,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than processors: many tests wait for a disk, a process or a page."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Neighbours | None:
+    """Send a worker several tests of a module at once."""
+    if config.option.dist != "loadgroup":
+        return None
+    from scheduling import Neighbours
+
+    return Neighbours(config, log)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -1,0 +1,50 @@
+"""Which worker runs which tests: those of a module go to one worker, a few at a time.
+
+A worker that is sent one test after another costs a millisecond for each, and makes every fixture
+of a module that another worker has made already.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from xdist.scheduler import LoadGroupScheduling
+from xdist.workermanage import WorkerController
+
+TOGETHER = 16
+"""How many tests of a module a worker is sent at once: few enough that all workers end together."""
+
+
+class Neighbours(LoadGroupScheduling):
+    """Sends a worker all tests of an ``xdist_group``, and of the others those of a module."""
+
+    _units: dict[str, str]
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        self._units = self._united(collection)
+        super().add_node_collection(node, collection)
+
+    def _united(self, collection: Sequence[str]) -> dict[str, str]:
+        """Name the unit of each test."""
+        units, seen = {}, Counter[str]()
+        for test in collection:
+            units[test] = super()._split_scope(test)
+            if units[test] == test:  # which has no group
+                module = test.partition("::")[0]
+                units[test] = f"{module} {seen[module] // TOGETHER}"
+                seen[module] += 1
+        return units
+
+    def _split_scope(self, nodeid: str) -> str:
+        return self._units[nodeid]
+
+    def mark_test_complete(
+        self, node: WorkerController, item_index: int, duration: float = 0
+    ) -> None:
+        """Forget a unit that is done: what a worker still has to do is counted after each test."""
+        super().mark_test_complete(node, item_index, duration)
+        units = self.assigned_work[node]
+        unit = self._units[self.registered_collections[node][item_index]]
+        if all(units[unit].values()):
+            del units[unit]
