@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -54,10 +55,15 @@ async def ask(
     return await local.generate(local.prepare(request, messages, Memo()), on_delta)
 
 
-def fetch(address: Address, path: str, *, key: str | None = None) -> object:
-    request = Request(address.url + path, headers={"Authorization": f"Bearer {key or address.key}"})
+def fetch(
+    address: Address, path: str, *, key: str | None = None, body: object = None
+) -> dict[str, Any] | list[Any]:
+    headers = {"Authorization": f"Bearer {key or address.key}"}
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(address.url + path, data, headers)
     with urlopen(request, timeout=10) as answer:
-        return json.load(answer)
+        found: dict[str, Any] | list[Any] = json.load(answer)
+        return found
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 15) -> bool:
@@ -114,11 +120,34 @@ async def test_a_demanded_call_is_valid_and_the_closing_text_cites_its_artifact(
 
 
 @pytest.mark.req("local-real-run")
-async def test_the_same_conversation_gets_the_same_reply(server: LocalServer) -> None:
+async def test_the_same_conversation_gets_the_same_reply_and_one_cut_off_says_so(
+    server: LocalServer,
+) -> None:
     replies = [await ask(server, PIE, [user(HIKE)], max_tokens=30) for _ in range(2)]
-    texts = [r.blocks[0].arguments for r in replies if isinstance(r, ModelReply)]
-    assert len(texts) == 2
-    assert texts[0] == texts[1]
+    cut = [r for r in replies if isinstance(r, ModelReply)]
+    assert [r.stop for r in cut] == ["max_tokens", "max_tokens"], replies
+    assert cut[0].blocks[0].arguments == cut[1].blocks[0].arguments
+
+
+@pytest.mark.req("local-choice")
+async def test_what_only_the_grammar_writes_takes_no_room_in_the_prompt(
+    server: LocalServer,
+) -> None:
+    members = {
+        "kind": {"const": "chart"},
+        "title": {"enum": ["Lines by folder"]},
+        "data": {"const": {"call": "count_files#1", "rows": "/folders"}},
+        "id": {"const": "folders"},
+    }
+    show = {"name": "show", "parameters": {"type": "object", "properties": members}}
+    body = {
+        "messages": [{"role": "user", "content": HIKE}],
+        "tools": [{"type": "function", "function": show}],
+    }
+    shown = await asyncio.to_thread(fetch, await server.address(), "/apply-template", body=body)
+    assert isinstance(shown, dict)
+    form = '{"kind": "chart", "title": "Lines by folder", "id": "folders"}'
+    assert f'{{"name": "show", "arguments": {form}}}' in shown["prompt"]
 
 
 @pytest.mark.req("local-real-run")
@@ -127,13 +156,6 @@ async def test_the_model_chooses_among_all_artifact_tools(server: LocalServer) -
     assert isinstance(reply, ModelReply), reply
     (call,) = Message(role="assistant", blocks=reply.blocks).calls
     assert call.name in {tool.name for tool in catalog.tools()}
-
-
-@pytest.mark.req("local-real-run")
-async def test_a_call_that_is_cut_off_stops_by_max_tokens(server: LocalServer) -> None:
-    reply = await ask(server, PIE, [user(HIKE)], max_tokens=20)
-    assert isinstance(reply, ModelReply), reply
-    assert reply.stop == "max_tokens"
 
 
 @pytest.mark.req("local-real-run")
@@ -178,7 +200,7 @@ async def test_a_killed_server_is_replaced(server: LocalServer) -> None:
     before = await server.address()
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
-    reply = await ask(server, PIE, [user(HIKE)], max_tokens=8)
+    reply = await ask(server, ToolChoice(mode="none"), [user("Hi.")], max_tokens=8)
     assert isinstance(reply, ModelReply), reply
     assert (await server.address()).key != before.key
 

@@ -10,7 +10,7 @@ from git_project import git, project
 
 from artificer.agent import Agent
 from artificer.builds.facts import BuildOptions
-from artificer.config import Config
+from artificer.config import Config, PriceConfig
 from artificer.core.spec import Limits
 from artificer.providers.local_fetch import model_path
 from artificer.world import World
@@ -25,13 +25,21 @@ async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: 
     require("xllamacpp")
     require("the embedded model", MODEL.exists())
     home = project(tmp_path / "p")
-    config = Config(home=tmp_path / "home", project="p", durability="process", local_model=MODEL)
+    # The budget ends it after some three replies: prose, a plan that is refused, one that is cut.
+    price = {"local/smollm2": PriceConfig(input=0, output=1)}
+    config = Config(
+        home=tmp_path / "home",
+        project="p",
+        durability="process",
+        local_model=MODEL,
+        prices=price,
+    )
     async with World.open(config) as world:
         run = await world.build(
             "A function that adds two numbers.",
             Agent(
                 model="local/smollm2",
-                limits=Limits(max_tokens=300, total_tokens=4_400),
+                limits=Limits(max_tokens=110, cost_micros=300),
                 kind="chat",
             ),
             project=home,
