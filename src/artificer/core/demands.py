@@ -17,7 +17,8 @@ _AS_WRITTEN = frozenset({"invalid", "unknown_tool"})
 
 def demanded_again(state: RunState) -> RunState:
     """Return the state at the end of a turn, whose choice holds again if its call was refused."""
-    if not since(state.run_spec, 4) or state.demands >= state.run_spec.limits.repairs:
+    spec = state.run_spec
+    if not since(spec, 4) or state.demands >= spec.limits.repairs:
         return state
     choice = state.choice(state.turn)
     if choice.mode not in ("required", "tool"):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from artificer.core.events import Event, ModelResponded, ToolReturned
 from artificer.core.spill import INLINE_LIMIT, spilled
 from artificer.core.state import RunState
-from artificer.values.base import Digest, JsonObject, JsonValue, Value
+from artificer.values.base import JsonObject, JsonValue, NamedDigest, Value
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolUseBlock
 from artificer.values.canon import canonical, canonical_typed, digest_of
 
@@ -26,9 +26,9 @@ class OutputRefs(Value):
     one output item; ``text`` is all that a reply says; ``calls`` are its tool calls, in order.
     """
 
-    items: Digest
-    text: Digest | None = None
-    calls: tuple[Digest, ...] = ()
+    items: NamedDigest
+    text: NamedDigest | None = None
+    calls: tuple[NamedDigest, ...] = ()
 
 
 def outputs_of(state: RunState, event: Event) -> tuple[OutputRefs | None, list[bytes]]:

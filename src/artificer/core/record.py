@@ -16,7 +16,7 @@ from artificer.core.intents import Intent
 from artificer.core.outputs import OutputRefs
 from artificer.core.spill import INLINE_LIMIT, spilled
 from artificer.errors import InvalidValueError, TamperedError
-from artificer.values.base import Digest, Value, ValueReader
+from artificer.values.base import Digest, NamedDigest, Value, ValueReader
 from artificer.values.canon import canonical_typed
 
 FORMAT: Literal[1] = 1
@@ -35,7 +35,7 @@ class EventLine(_Line):
 
     kind: ClassVar[Literal["event"]] = "event"
     event: Event
-    state: Digest
+    state: NamedDigest
     outputs: OutputRefs | None = None
 
 
@@ -47,8 +47,8 @@ class IntentLine(_Line):
 
     kind: ClassVar[Literal["intent"]] = "intent"
     intent: Intent
-    digest: Digest
-    request: Digest | None = None
+    digest: NamedDigest
+    request: NamedDigest | None = None
     tools: tuple[Digest, ...] = ()
 
 

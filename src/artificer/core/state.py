@@ -261,9 +261,12 @@ class RunState(Value):
         """
         if self.unfinished:
             return ToolChoice(mode="none")
-        required = KINDS[self.run_spec.kind].delivers
-        planned = self.run_spec.choice(turn - self.demands)
-        if required is None or required == "completion" or not self.repairs:
+        spec = self.run_spec
+        planned = spec.choice(turn - self.demands)
+        if not self.repairs:
+            return planned
+        required = KINDS[spec.kind].delivers
+        if required is None or required == "completion":
             return planned
         if any(ref.kind == required for ref in self.artifacts):
             return planned

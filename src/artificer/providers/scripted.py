@@ -148,9 +148,9 @@ def _body(request: ModelRequest) -> JsonObject:
 
 def _to_wire(message: Message) -> list[JsonObject]:
     """Return the message as it is; results without attachments have the form that they had."""
-    item: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(message))
+    item: dict[str, Any] = msgspec.to_builtins(message)
     for block in item["blocks"]:
-        if block.get("attachments") == []:
+        if block.get("attachments") == ():
             del block["attachments"]
     return [item]
 

@@ -43,6 +43,7 @@ __all__ = [
     "JsonObject",
     "JsonValue",
     "Meta",
+    "NamedDigest",
     "Plain",
     "Problem",
     "ValueReader",
@@ -60,6 +61,11 @@ JsonObject = dict[str, JsonValue]
 
 Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
 """``sha256:`` and 64 lower-case hexadecimal digits."""
+
+NamedDigest = Annotated[str, Meta(min_length=71, max_length=71)]
+"""A digest of which only the length is checked when it is read. Its reader compares it with one of
+its own, or looks for the blob: that takes less time than a pattern, and says more.
+"""
 
 Text = str
 """Text from outside. A lone surrogate, which no UTF-8 can hold, becomes U+FFFD. The annotation

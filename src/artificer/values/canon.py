@@ -31,7 +31,10 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
 
-_PERHAPS_A_FLOAT = re.compile(rb"[0-9][.e]")
+_NUMBERS = bytes.maketrans(b"123456789e", b"000000000.")
+"""Makes one digit of all, and one sign of the two after which a number is a float: a search for
+both takes a third of the time that a pattern takes."""
+
 _FLOAT = re.compile(rb'[:,\[](?:(?<=":)|(?<=[,\[]))-?[0-9]+[.e]')
 _HIGH = re.compile(rb"[\xee-\xff]")
 
@@ -39,9 +42,9 @@ _HIGH = re.compile(rb"[\xee-\xff]")
 def _unsure(data: bytes) -> bool:
     """Whether output may not be canonical: a float somewhere, or a character from U+E000 on, where
     the orders of UTF-8 and UTF-16 part. Digits in a text may count too; that costs time, nothing
-    else. Both patterns begin with a set of bytes, which makes them quick.
+    else.
     """
-    if _PERHAPS_A_FLOAT.search(data) and (data[0] not in b'{["' or _FLOAT.search(data)):
+    if b"0." in data.translate(_NUMBERS) and (data[0] not in b'{["' or _FLOAT.search(data)):
         return True
     return not data.isascii() and _HIGH.search(data) is not None
 
