@@ -26,7 +26,8 @@ ZOOMED = 640
 """The width of a window of 1280 pixels at 200 %."""
 
 AXE = Path(os.environ.get("CONFORMANCE_DIR", ""), "node_modules", "axe-core", "axe.min.js")
-SCRIPT = AXE.read_text("utf-8") if AXE.exists() else ""
+HAS_AXE = AXE.exists()
+SCRIPT = AXE.read_text("utf-8") if HAS_AXE else "// no axe"
 """The script of axe-core, which ``make test`` installs."""
 
 RULES = {
@@ -41,12 +42,6 @@ COLOR_RULES = {
     "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
 }
 """The second theme changes nothing but colours: these rules find what that may break."""
-
-LAYOUT_RULES = {
-    **RULES,
-    "runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]},
-}
-"""Rules that another width may break. For all others, each commit draws a width."""
 
 WIDE = "document.documentElement.scrollWidth"
 
@@ -105,7 +100,8 @@ async def page(studio: Studio, started_browser: Any) -> AsyncIterator[Any]:
         opened, broken = await browser.new_page(), list[str]()
         opened.on("response", lambda got: broken.append(got.url) if is_broken(got) else None)
         await entered(opened, studio)
-        yield opened
+        async with await opened.add_init_script(SCRIPT):  # the browser gets it once
+            yield opened
         browser.said[:] = [line for line in browser.said if "404 (Not Found)" not in line]
         assert broken == []
 
@@ -116,7 +112,10 @@ def is_broken(answer: Any) -> bool:
 
 
 class Looks(NamedTuple):
-    """The width of a scene, and its faults, at each width of the window and in each theme."""
+    """The width of a scene at each width of the window, and its faults in each theme.
+
+    Faults are looked for at one width of the window, which each commit draws for each scene.
+    """
 
     wide: dict[int, int]
     violations: dict[tuple[str, int], list[str]]
@@ -127,19 +126,16 @@ async def seen(request: pytest.FixtureRequest, page: Any, scened: Scened) -> Loo
     """A scene, arranged once and seen at each width once."""
     scene: Scene = request.param
     await look(page, scened, scene)
-    if SCRIPT:
-        await page.evaluate(SCRIPT)
     light = one_of(WIDTHS, purpose=f"every rule for {scene.name}")
     dark = one_of(WIDTHS, purpose=f"the dark theme of {scene.name}")
     found = Looks({}, {})
     for width in sorted((*WIDTHS, ZOOMED), key=lambda width: width in dark):
         await page.set_viewport_size({"width": width, "height": 900})
         found.wide[width] = await page.evaluate(WIDE)
-        if SCRIPT and width != ZOOMED:
-            rules = RULES if width in light else LAYOUT_RULES
-            found.violations["light", width] = await page.evaluate(VIOLATIONS, rules)
+        if HAS_AXE and width in light:
+            found.violations["light", width] = await page.evaluate(VIOLATIONS, RULES)
     await page.emulate_media(color_scheme="dark")
-    for width in dark if SCRIPT else ():
+    for width in dark if HAS_AXE else ():
         await page.set_viewport_size({"width": width, "height": 900})
         found.violations["dark", width] = await page.evaluate(VIOLATIONS, COLOR_RULES)
     return found
@@ -161,7 +157,7 @@ async def test_nothing_scrolls_sideways(seen: Looks) -> None:
 
 
 @pytest.mark.req("studio-accessible")
-@pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
+@pytest.mark.skipif(not HAS_AXE, reason=reason("axe-core"))
 async def test_axe_finds_nothing(seen: Looks) -> None:
     assert {theme for theme, _ in seen.violations} == {"light", "dark"}
     assert {look: found for look, found in seen.violations.items() if found} == {}
