@@ -18,7 +18,7 @@ from artificer import Config, ScriptedProvider, World, tool
 from artificer.agent import Agent
 from artificer.backends.process import keeper
 from artificer.backends.process.kept import can_keep
-from artificer.backends.process.run import run_process
+from artificer.backends.process.run import Finished, run_process
 from artificer.ownership.fifo import drop, holders, holding, is_held
 from artificer.providers.scripted import call, reply, say
 
@@ -43,12 +43,12 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def keeper_of(pid: int) -> int:
-    """The keeper of a process: its first ancestor that ignores SIGTERM."""
+    """The keeper of a process: its first ancestor that disregards SIGHUP."""
     while True:
         pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-        ignored = int(status.split("SigIgn:")[1].split()[0], 16)
-        if ignored >> (signal.SIGTERM - 1) & 1:
+        caught = int(status.split("SigCgt:")[1].split()[0], 16)
+        if caught >> (signal.SIGHUP - 1) & 1:
             return pid
 
 
@@ -183,6 +183,40 @@ async def test_a_call_holds_its_own_lock_and_nothing_of_another(tmp_path: Path) 
             assert content.count("/home/p/calls/") == 1, content
             assert "/owners/" not in content
         assert list((tmp_path / "home/p/calls").glob("*/*")) == [], "no lock is left behind"
+
+
+async def test_a_keeper_serves_call_after_call_and_holds_nothing_of_the_last(
+    tmp_path: Path,
+) -> None:
+    """Its lock is free, also after a program that left another or could not be started."""
+    locks = [tmp_path / "calls" / name for name in ("first", "second", "third")]
+    shown = "echo $PPID; ls -l /proc/$PPID/fd"
+    keepers = []
+    for lock in locks:
+        done = await _under(lock, tmp_path, "sh", "-c", shown)
+        held = [each.name for each in locks if f"{each}\n" in done.stdout.text]
+        keepers.append(int(done.stdout.text.split()[0]))
+        assert held == [lock.name]
+        with pytest.raises(FileNotFoundError):
+            await _under(lock, tmp_path, "no-such-program-anywhere")
+        await asyncio.to_thread(Place.until, lambda lock=lock: not is_held(lock))
+    assert len(set(keepers)) == 1
+    left = await _under(locks[0], tmp_path, "sh", "-c", "echo $PPID; sleep 600 &")
+    assert left.stdout.text == f"{keepers[0]}\n" and left.left_behind == 1
+    await asyncio.to_thread(Place.until, lambda: not is_held(locks[0]))
+
+
+async def test_a_keeper_that_was_killed_while_it_waited_is_not_asked(tmp_path: Path) -> None:
+    first = await _under(None, tmp_path, "sh", "-c", "echo $PPID")
+    os.kill(int(first.stdout.text), signal.SIGKILL)
+    await asyncio.to_thread(Place.until, lambda: not alive(int(first.stdout.text)))
+    second = await _under(None, tmp_path, "sh", "-c", "echo $PPID")
+    assert second.exit_code == 0 and second.stdout.text != first.stdout.text
+
+
+async def _under(lock: Path | None, folder: Path, *argv: str) -> Finished:
+    env = {"PATH": os.environ["PATH"]}
+    return await run_process(argv, env=env, cwd=folder, seconds=60, lock=lock)
 
 
 def test_a_lock_is_held_until_its_last_holder_closes_it(tmp_path: Path) -> None:

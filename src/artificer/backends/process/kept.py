@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import contextlib
 import errno
-import json
 import logging
 import os
 import signal
@@ -27,6 +26,9 @@ log = logging.getLogger("artificer.backends.process.kept")
 
 START_SECONDS = 30
 """How long a keeper may take to say that it has started something."""
+
+MAX_SPARES = 8
+"""Keepers that wait for another call."""
 
 _SEEN_BY_PROGRAM = ("PATH", "LD_LIBRARY_PATH")
 """The environment variables that the program that forks keepers needs to start."""
@@ -64,18 +66,16 @@ class Kept:
                 self._let_go()
                 raise OSError(errno.EAGAIN, "its keeper could not be started")
             self._received += data
-        word, number = self._next()
-        if word == "failed":
-            self._let_go()
-            raise OSError(number, os.strerror(number))
-        self.pid = number
+        word, number, *more = self._next()
+        if word == b"failed":
+            _program.give_back(leash)
+            raise OSError(int(number), os.strerror(int(number)))
+        self.pid, self._keeper = int(number), int(more[0])
         leash.setblocking(False)
-        self._keeper = _parent_of(number)
 
-    def _next(self) -> tuple[str, int]:
+    def _next(self) -> list[bytes]:
         line, _, self._received = self._received.partition(b"\n")
-        word, _, number = line.decode().partition(" ")
-        return word, int(number)
+        return line.split()
 
     def poll(self) -> int | None:
         """How it ended: negative for a signal. None as long as it runs."""
@@ -96,7 +96,7 @@ class Kept:
             except ConnectionResetError:
                 gone = True
         if b"\n" in self._received:
-            self.returncode = self._next()[1]
+            self.returncode = int(self._next()[1])
         return gone
 
     async def exited(self) -> None:
@@ -145,17 +145,23 @@ class Kept:
         The keeper of what had ended by itself may take another moment. Not cut short: a
         cancellation meanwhile is raised when it is done.
         """
-        return await shielded(self._end(grace))
+        return self._is_over() or await shielded(self._end(grace))
+
+    def _is_over(self) -> bool:
+        """Whether it has ended and left nothing. Its keeper may then serve another call."""
+        if self._leash.fileno() >= 0:
+            if self.poll() is None or self.members():
+                return False
+            self._wake()
+            _program.give_back(self._leash)
+        return True
 
     async def _end(self, grace: float) -> bool:
-        if self._leash.fileno() < 0:
-            return True
         if not self.members():  # so it has ended, and its keeper is about to say how
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(KILL_PATIENCE):
                     await self.exited()
-        if not self.members():  # the keeper, too, ends by itself
-            self._let_go()
+        if self._is_over():
             return True
         loop = asyncio.get_running_loop()
         self.signal(signal.SIGTERM)
@@ -190,18 +196,21 @@ def drop_leash(ours: socket.socket) -> None:
     ours.close()
 
 
+def _is_let_go(leash: socket.socket) -> bool:
+    """Whether a keeper that waits for a request is gone."""
+    try:
+        return not leash.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def new_leash() -> tuple[socket.socket, socket.socket]:
     """A leash: our end of it, and the keeper's."""
     ours, theirs = socket.socketpair()
     _leashes.add(ours)
     return ours, theirs
-
-
-def _parent_of(pid: int) -> int:
-    process = read_process(pid, zombies=True)
-    if process is None:
-        raise OSError(errno.ESRCH, "it is gone")
-    return process.parent
 
 
 # --- programs ---------------------------------------------------------------------------------
@@ -217,18 +226,30 @@ class _Program:
 
     def __init__(self) -> None:
         self._control: socket.socket | None = None
-        self._spare: socket.socket | None = None
+        self._spares: list[socket.socket] = []
         self._lock = threading.Lock()
 
     def take(self) -> socket.socket:
-        """A leash whose keeper waits for what it shall start; the next one is made ready.
+        """A leash whose keeper waits for what it shall start; another one is ready for the next.
 
         Raises OSError when there is none to be had.
         """
         with self._lock:
-            leash, self._spare = self._spare or self._forked(), None
-            self._spare = self._forked()
-        return leash
+            self._spares = [leash for leash in self._spares if not _is_let_go(leash)]
+            while len(self._spares) < 2:
+                self._spares.append(self._forked())
+            return self._spares.pop()
+
+    def give_back(self, leash: socket.socket) -> None:
+        """Have a keeper whose call is over end what is left of it, and wait for another one."""
+        with contextlib.suppress(OSError), self._lock:
+            if len(self._spares) < MAX_SPARES:
+                leash.send(keeper.OVER)
+                ours = socket.socket(fileno=leash.detach())  # no caller can use it any more
+                _leashes.discard(leash)
+                _leashes.add(ours)
+                self._spares.append(ours)
+        drop_leash(leash)
 
     def _forked(self) -> socket.socket:
         ours, theirs = new_leash()
@@ -281,13 +302,12 @@ class _Program:
     def close(self) -> None:
         """Let go of what nobody needs any more."""
         self.forget()
-        if self._spare is not None:
-            self._spare.close()
-            self._spare = None
+        while self._spares:
+            drop_leash(self._spares.pop())
 
     def forked(self) -> None:
         """Start with a clean state in a process that was forked from this one."""
-        self._control = self._spare = None
+        self._control, self._spares = None, []
         self._lock = threading.Lock()
 
 
@@ -308,21 +328,17 @@ def start_kept(
 
     It inherits the locks and nothing else. Raises OSError when it cannot be started.
     """
-    request = {
-        "argv": list(argv),
-        "env": dict(env),
-        "cwd": str(cwd.absolute()),  # the program that forks keepers has another
-        "landlock": None if held is None else held.flags,
-        "drop": held is not None and held.drop,
-    }
-    data = json.dumps(request).encode()
-    if any("\0" in text for text in (*argv, *env, *env.values())):
-        raise ValueError("embedded null byte")
+    message = keeper.encoded(
+        argv,
+        env,
+        str(cwd.absolute()),  # the program that forks keepers has another
+        None if held is None else held.flags,
+        drop=held is not None and held.drop,
+    )
     ours = _program.take()
     try:
         descriptors = [*streams, *locks, *([held.ruleset] if held else [])]
         ours.settimeout(START_SECONDS)
-        message = len(data).to_bytes(8, "big") + data
         sent = socket.send_fds(ours, [message], descriptors)
         ours.sendall(message[sent:])
     except OSError:
