@@ -43,6 +43,9 @@ settings.load_profile("mutants" if MUTANTS else "explore" if EXPLORE else "artif
 SHARE = 0.5
 """The share of a property's examples that one commit draws; the next commit draws others."""
 
+LONGEST_ID = 100
+"""How much of a parameter names its test. Some are hostile texts of megabytes."""
+
 MAY_SKIP = (
     "ARTIFICER_CRASH_ALL",  # hours
     "Landlock holds these from ABI",
@@ -137,6 +140,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
             missing[found["name"].removeprefix("Skipped: "), found["command"]] += 1
     for (name, command), count in sorted(missing.items()):
         reporter.write_line(f"{count} skipped for want of {name}: {command}")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a long value by its beginning: a test's name goes with each of its reports."""
+    if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
+        return None
+    return f"{ascii(val[:LONGEST_ID])[:LONGEST_ID]}... {len(val)}"
 
 
 def pytest_collection_finish() -> None:

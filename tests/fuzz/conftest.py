@@ -16,5 +16,5 @@ for folder in ("artifacts", "providers", "render", "tools"):
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """An example may be longer than what Hypothesis likes to print."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/fuzz/"):
             item.add_marker(pytest.mark.filterwarnings("ignore:Generating overly large repr"))

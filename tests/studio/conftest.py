@@ -6,7 +6,6 @@ The tests of the studio run in one event loop, so that those of a worker share a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the tests of the studio in one loop."""
     shared = pytest.mark.asyncio(loop_scope="session")
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent) and is_async_test(item):
+        if item.nodeid.startswith("tests/studio/") and is_async_test(item):
             item.add_marker(shared, append=False)
 
 
