@@ -33,6 +33,7 @@ from artificer.runtime.load import load
 from artificer.values import canon
 from artificer.values.canon import digest_of
 from artificer.wiring.recordings import rerun_recording
+from sampling import sample
 
 JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.jsonl"))
 
@@ -216,7 +217,8 @@ class TestHostile:
         async with World.in_memory() as world:
             run = await world.run("Go.", Agent(model=model, tools=[little], kind="chat"))
             data = decompress(await world.archive.export_run(run.id))
-        silent = [at for at in range(len(data)) if not await self.is_refused(data, at, flip)]
+        places = sample(range(len(data)), len(data) // 4, purpose=("recording", flip))
+        silent = [at for at in places if not await self.is_refused(data, at, flip)]
         assert silent == []
 
     async def is_refused(self, data: bytes, at: int, flip: int) -> bool:

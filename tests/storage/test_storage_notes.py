@@ -17,6 +17,7 @@ from artificer.testing import budget_suite
 from artificer.testing.budget_suite import settle
 from artificer.testing.records import records_after
 from artificer.values.canon import canonical, digest_of
+from sampling import one_of
 
 pytestmark = pytest.mark.req("chained-notes")
 
@@ -118,7 +119,7 @@ TABLES = ("meta", "runs", "records", "tip", "notes", "letters", "spending", "ver
 async def test_every_cell_of_every_table_is_covered(
     tmp_path: Path, ours: bytes, older: bytes, world: str, table: str
 ) -> None:
-    """Each change of a cell, and each deleted row, of a sample of rows."""
+    """A change of each cell, and each deleted row, of a sample of rows."""
     pristine = ours if world == "ours" else older
     path = tmp_path / "journal.db"
     path.write_bytes(pristine)
@@ -136,7 +137,7 @@ async def test_every_cell_of_every_table_is_covered(
 
 
 def changes(path: Path, table: str) -> list[tuple[str, str, tuple[object, ...]]]:
-    """Statements that change one cell or delete one row: the first, a middle and the last one."""
+    """Statements that change a cell or delete a row, for the first, a middle and the last one."""
     db = sqlite3.connect(path)
     columns = db.execute(f"PRAGMA table_info({table})").fetchall()
     rows = db.execute(f"SELECT * FROM {table}").fetchall()
@@ -144,12 +145,13 @@ def changes(path: Path, table: str) -> list[tuple[str, str, tuple[object, ...]]]
     keys = [name for _, name, *_, key in columns if key] or [name for _, name, *_ in columns]
     where = " AND ".join(f"{key} IS ?" for key in keys)
     found = []
-    for row in {rows[0], rows[len(rows) // 2], rows[-1]}:
+    for number, row in enumerate(dict.fromkeys((rows[0], rows[len(rows) // 2], rows[-1]))):
         named = {name: value for (_, name, *_), value in zip(columns, row, strict=True)}
         ours = tuple(named[key] for key in keys)
         found.append((f"delete {row}", f"DELETE FROM {table} WHERE {where}", ours))
         for name, value in named.items():
-            for other in {repr(o): o for o in other_than(value) if o != value}.values():
+            others = {repr(o): o for o in other_than(value) if o != value}
+            for other in one_of([*others.values()], purpose=(table, name, number)):
                 change = f"UPDATE {table} SET {name} = ? WHERE {where}"
                 found.append((f"{name} {value!r} to {other!r}", change, (other, *ours)))
     return found

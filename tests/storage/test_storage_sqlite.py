@@ -26,6 +26,7 @@ from artificer.storage.sqlite.commit_queue import BATCH
 from artificer.storage.sqlite.log_space import FRAME, LogSpace
 from artificer.storage.sqlite.transaction import Transaction, commit
 from artificer.testing.records import records_after
+from sampling import sample
 
 HERE = Path(__file__).parent
 
@@ -424,7 +425,8 @@ class TestCrashes:
             written = {run: await journal.read(run) for run in ("run-0", "run-1", "run-2")}
             database, frames = content(path), content(log)
         counts = []
-        for length in range(0, len(frames) + 1, max(1, len(frames) // 97)):
+        cuts = range(0, len(frames) + 1, max(1, len(frames) // 97))
+        for length in sample(cuts, 33, purpose="torn log"):
             write(copy, database)
             write(Path(f"{copy}-wal"), frames[:length])
             write(Path(f"{copy}-anchor"), b"")  # it would refuse what is torn off
