@@ -40,7 +40,7 @@ style: $(VENV)/.dev
 	@$(BIN)/ruff format --check --quiet .
 
 types: $(VENV)/.dev
-	@$(BIN)/mypy
+	@$(BIN)/mypy $(if $(CI),--cache-dir=/dev/null)
 
 layers: $(VENV)/.dev
 	@$(BIN)/lint-imports --no-logo
