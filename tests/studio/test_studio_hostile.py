@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import Counter
+from random import Random
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from hostile_runs import MARK, collecting, hostile
 from studio_kit import Studio, entered
 
 from artificer.world import World
+from sampling import EXPLORE, SEED
 
-SAMPLE = 2
-"""Pages that are opened of those whose addresses differ only in a number or an artifact."""
-
-MOST = 80
-"""Pages that are opened at most."""
+OF_A_KIND = 2 if EXPLORE else 1
+"""Pages that are opened of those whose addresses differ only in a number, drawn by each commit."""
 
 FILES = re.compile(r"/(export|api|data)(/|$|\?)|^[^?]*/runs/([^/]+/report|other/)")
 """Addresses of files, which a browser saves."""
@@ -65,7 +64,7 @@ async def standing(world: World) -> dict[str, int]:
 
 def pattern(address: str) -> str:
     """Return what an address has in common with those of the same view and run."""
-    parts = urlsplit(address)
+    parts = urlsplit(unquote(address))
     path = re.sub(r"/(records|sources|tree|versions)/[^/]+", r"/\1/…", parts.path)
     return f"{path}?{re.sub(r'=[^&]*', '=…', parts.query)}"
 
@@ -101,12 +100,12 @@ async def test_no_view_of_hostile_runs_acts(served: Studio, page: Any) -> None:
 
 async def crawl(page: Any, studio: Studio) -> Counter[str]:
     """Open what links lead to, some of each kind, and look at each page."""
-    left = deque([f"{studio.url}/", f"{studio.url}/search?q={MARK}", f"{studio.url}/search?q=evil"])
-    met, seen = set(left), Counter[str]()
+    left = [f"{studio.url}/", f"{studio.url}/search?q={MARK}", f"{studio.url}/search?q=evil"]
+    met, seen, chance = set(left), Counter[str](), Random(f"{SEED} hostile views")
     left.append(f"{studio.url}/compare?run=made&run=other")
-    while left and seen.total() < MOST:
-        address = left.popleft()
-        if seen[pattern(address)] >= SAMPLE:
+    while left:
+        address = left.pop(chance.randrange(len(left)))
+        if seen[pattern(address)] >= OF_A_KIND:
             continue
         seen[pattern(address)] += 1
         await page.goto(address)
