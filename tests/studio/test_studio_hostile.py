@@ -18,6 +18,9 @@ from sampling import EXPLORE, SEED
 OF_A_KIND = 2 if EXPLORE else 1
 """Pages that are opened of those whose addresses differ only in a number, drawn by each commit."""
 
+MOST = 200
+"""Pages that are opened at most: more would be links without an end."""
+
 FILES = re.compile(r"/(export|api|data)(/|$|\?)|^[^?]*/runs/([^/]+/report|other/)")
 """Addresses of files, which a browser saves."""
 
@@ -108,6 +111,7 @@ async def crawl(page: Any, studio: Studio) -> Counter[str]:
         if seen[pattern(address)] >= OF_A_KIND:
             continue
         seen[pattern(address)] += 1
+        assert seen.total() <= MOST
         await page.goto(address)
         assert await page.evaluate(SHOWN) == [], address
         for found in await page.evaluate(LINKS):
