@@ -1,8 +1,8 @@
 """Commands of shell scripts, as forks of the server that has imported Artificer.
 
-A small script takes the place of ``artificer``, or of the interpreter. It sends its words, folder, environment and
-streams to the tests, which start the fork, and ends as the fork does. When the script is killed,
-the fork is terminated.
+A small script takes the place of ``artificer``, or of the interpreter. It sends its words, folder,
+environment and streams to the tests, which start the fork, and ends as the fork does. When the
+script is killed, the fork is terminated.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def test_a_program_passes_mypy_unless_it_uses_its_dependencies_wrongly(tmp_path:
     (tmp_path / "right.py").write_text(TYPED)
     (tmp_path / "wrong.py").write_text(WRONG)
     root = Path(__file__).parents[1]
-    # With the settings of `make types`, whose cache would be of no use otherwise, nor this one to it.
+    # With other settings, the cache of `make types` would be of no use, nor this one to it.
     same = ["--config-file", str(root / "pyproject.toml"), "--cache-dir", str(root / ".mypy_cache")]
     words = [sys.executable, "-m", "mypy", "--strict", *same, "right.py", "wrong.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
