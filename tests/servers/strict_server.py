@@ -206,9 +206,10 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text as a stream would, in small pieces."""
-    for start in range(0, len(text), 7):
-        yield text[start : start + 7]
+    """Cut a text as a stream would, in small pieces: no more than a thousand."""
+    size = max(7, -(-len(text) // 1_000))
+    for start in range(0, len(text), size):
+        yield text[start : start + size]
 
 
 def _parts(turn: Says | Calls | Refuses | Hangs) -> tuple[str, tuple[tuple[str, str], ...], bool]:

@@ -6,6 +6,7 @@ even. Texts and exponents are bounded, so that no number can fill a memory.
 
 from __future__ import annotations
 
+import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from artificer.values.base import JsonValue
@@ -22,7 +23,7 @@ SHOWN_DIGITS = 15
 
 _ADDING = Context(prec=1000, rounding=ROUND_HALF_EVEN)
 _SHOWING = Context(prec=SHOWN_DIGITS, rounding=ROUND_HALF_EVEN)
-_DIGITS = frozenset("0123456789")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
 
 DataCell = str | bool | Decimal | None
 """The content of a column in one row; an array or object counts as its canonical JSON text."""
@@ -34,7 +35,7 @@ def decimal_of(text: str) -> Decimal | None:
     No white space, no separators, no NaN, no infinity: ``-12.50e3`` is all there is. A leading
     zero is not a number either, for it may be an identifier.
     """
-    if not text or len(text) > LONGEST_NUMBER or not _is_number(text):
+    if not text or len(text) > LONGEST_NUMBER or not _NUMBER(text):
         return None
     value = Decimal(text)
     if value and abs(value.adjusted()) > LARGEST_EXPONENT:
@@ -42,20 +43,6 @@ def decimal_of(text: str) -> Decimal | None:
     if not value and abs(int(value.as_tuple().exponent)) > LARGEST_EXPONENT:
         return Decimal(0)
     return value
-
-
-def _is_number(text: str) -> bool:
-    whole, mark, exponent = text.removeprefix("-").replace("E", "e").partition("e")
-    if mark and not _digits(exponent[1:] if exponent[:1] in ("+", "-") else exponent):
-        return False
-    integer, point, fraction = whole.partition(".")
-    if not _digits(integer) or (point and not _digits(fraction)):
-        return False
-    return integer == "0" or integer[0] != "0"
-
-
-def _digits(text: str) -> bool:
-    return bool(text) and _DIGITS.issuperset(text)
 
 
 def number_in(cell: DataCell) -> Decimal | None:

@@ -170,12 +170,12 @@ def _by(
     at = frame.index(column)
     full = [row for row in rows if not (row[at] is None or row[at] == "")]
     empty = [row for row in rows if row[at] is None or row[at] == ""]
-    numbers = [number_in(row[at]) for row in full]
-    if None in numbers:
+    numbers = [number for row in full if (number := number_in(row[at])) is not None]
+    if len(numbers) < len(full):
         full.sort(key=lambda row: as_text(row[at]), reverse=descending)
-    else:
-        full.sort(key=lambda row: number_in(row[at]) or Decimal(0), reverse=descending)
-    return [*full, *empty]
+        return [*full, *empty]
+    order = sorted(range(len(full)), key=numbers.__getitem__, reverse=descending)
+    return [*(full[number] for number in order), *empty]
 
 
 def topped(frame: Frame, top: Top, label: str, numeric: Sequence[str], at: str) -> Frame:
