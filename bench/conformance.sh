@@ -7,7 +7,6 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 python=${PYTHON:-$here/../.venv/bin/python}
-unset PYTHON  # it is ours, and looks like a setting of the interpreter
 port=${PORT:-8765}
 node=${CONFORMANCE_DIR:-${TMPDIR:-/tmp}/artificer-conformance}
 

@@ -256,10 +256,9 @@ WRONG = TYPED.replace("ctx.deps.rows.append(row)", "ctx.deps.rows.append(1)")
 def test_a_program_passes_mypy_unless_it_uses_its_dependencies_wrongly(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(TYPED)
     (tmp_path / "wrong.py").write_text(WRONG)
-    root = Path(__file__).parents[1]
-    # With other settings, the cache of `make types` would be of no use, nor this one to it.
-    same = ["--config-file", str(root / "pyproject.toml"), "--cache-dir", str(root / ".mypy_cache")]
-    words = [sys.executable, "-m", "mypy", "--strict", *same, "right.py", "wrong.py"]
+    # With the settings of a user, in a cache apart: those of `make types` differ.
+    cache = str(Path(__file__).parents[1] / ".mypy_cache" / "programs")
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, "right.py", "wrong.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     (error,) = [line for line in done.stdout.splitlines() if ": error:" in line]

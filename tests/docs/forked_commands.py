@@ -1,8 +1,8 @@
-"""Commands of shell scripts, as forks of the server that has imported Artificer.
+"""The command ``artificer`` of shell blocks, as forks of the server that has imported it.
 
-A small script takes the place of ``artificer``, or of the interpreter. It sends its words, folder,
-environment and streams to the tests, which start the fork, and ends as the fork does. When the
-script is killed, the fork is terminated.
+A small script in the path takes the command's place. It sends its words, folder, environment and
+streams to the tests, which start the fork, and ends as the fork does. When the script is killed,
+the fork is terminated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAME = "ARTIFICER_FORKS"
 
 SCRIPT = f"""#!{sys.executable} -IS
 import json, os, socket, sys
-body = {{"words": [*WORDS, *sys.argv[1:]], "cwd": os.getcwd(), "env": dict(os.environ)}}
+body = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
 body = json.dumps(body).encode()
 with socket.socket(socket.AF_UNIX) as tests:
     tests.connect("\\0" + os.environ["{NAME}"])
@@ -44,18 +44,8 @@ _turn = threading.Lock()
 def install(folder: Path) -> None:
     """Put the script into a folder of the path, if somebody answers it."""
     if NAME in os.environ:
-        _write(folder / "artificer", "-m", "artificer")
-
-
-def interpreter(folder: Path) -> Path:
-    """Put a script into a folder that stands for the interpreter. Somebody must answer it."""
-    return _write(folder / "python")
-
-
-def _write(path: Path, *words: str) -> Path:
-    path.write_text(SCRIPT.replace("WORDS", repr(words)), encoding="utf-8")
-    path.chmod(0o755)
-    return path
+        (folder / "artificer").write_text(SCRIPT, encoding="utf-8")
+        (folder / "artificer").chmod(0o755)
 
 
 @contextlib.contextmanager
@@ -91,7 +81,7 @@ def _run(script: socket.socket) -> None:
         stdin, stdout, stderr = streams
         with _turn:
             process = preloaded.Popen(
-                [sys.executable, *sent["words"]],
+                [sys.executable, "-m", "artificer", *sent["words"]],
                 cwd=sent["cwd"],
                 env=sent["env"],
                 stdin=stdin,
