@@ -59,6 +59,10 @@ READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE"}
 """Those that a fork reads, too. A warning of an import has passed by then."""
 
 LENGTH = struct.Struct("!Q")
+HUGE = 2 << 20
+MADV_COLLAPSE = 25
+ANONYMOUS = re.compile(r"(\w+)-(\w+) rw.p \w+ 00:00 0\s*(\[heap\])?$")
+"""Memory that no file backs: arenas of Python's and of the C library's, not the stack."""
 
 
 USUAL = subprocess.Popen
@@ -212,6 +216,21 @@ def _preload() -> None:
     assert "opentelemetry" not in sys.modules
     gc.collect()
     gc.freeze()
+    _collapse()
+
+
+def _collapse() -> None:
+    """Have what was imported lie in huge pages, where this kernel can: a fork copies a page table
+    512 times as short, and takes a third of the time.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        advise = ctypes.CDLL(None).madvise
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+            if found := ANONYMOUS.match(line):
+                first, end = (int(found[number], 16) for number in (1, 2))
+                first, end = -(-first // HUGE) * HUGE, end // HUGE * HUGE
+                if first < end:
+                    advise(ctypes.c_void_p(first), ctypes.c_size_t(end - first), MADV_COLLAPSE)
 
 
 class _Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
