@@ -17,8 +17,7 @@ demo: $(VENV)/.demo  ## a page about this checkout by the embedded model, and wh
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ARTIFICER_HOME="$(CURDIR)/.demo" sh examples/demo/demo.sh
 
 test:  ## install and pass every test and check
-	@$(MAKE) --no-print-directory -j2 $(VENV)/.dev $(VENV)/.conformance
-	@$(MAKE) --no-print-directory -j2 types style layers tests
+	@$(MAKE) --no-print-directory -j3 tests types style layers
 
 tests: $(VENV)/.dev $(VENV)/.conformance model bytecode
 	@unset MAKEFLAGS MFLAGS MAKELEVEL; \
@@ -27,7 +26,7 @@ tests: $(VENV)/.dev $(VENV)/.conformance model bytecode
 
 # The workers of the tests read what is compiled here once.
 bytecode: $(VENV)/.dev
-	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m compileall -q -j 0 src
 	@$(BIN)/python -m pytest --collect-only -q >/dev/null || true  # the tests say what is wrong
 
 test-all: export ARTIFICER_EXPLORE ?= 10
@@ -91,6 +90,7 @@ mutants: $(MUTATE)/.mutants  ## change the program in small ways, and count what
 $(VENV)/bin/python:
 	@echo "Making $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r requirements/install.lock
 
 $(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the demo needs …"
@@ -98,11 +98,14 @@ $(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
+# Large packages of which tests import little; the others are compiled in advance, on all processors.
+SELDOM := agents|mypyc?|pip|pkg_resources|pydantic_ai|pygments|setuptools
+
 $(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
 	@$(PIP) install --require-hashes --no-deps --no-compile -r requirements/dev.lock
-	@$(PIP) install --no-deps --editable .
-	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # on all processors
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q -j 0 -x '/site-packages/($(SELDOM))/' $(VENV)/lib >/dev/null || true
 	@touch $@
 
 system:  ## the programs that tests run
@@ -142,6 +145,7 @@ LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 
 lock: $(VENV)/.dev  ## resolve the locked versions again
 	@$(PIP) install uv
+	@$(filter-out pyproject.toml,$(LOCK)) --upgrade --group install --output-file requirements/install.lock
 	@$(LOCK) --upgrade --extra local --extra charts --extra studio --output-file requirements/demo.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
 	@$(filter-out pyproject.toml,$(LOCK)) --upgrade --group docs --output-file requirements/docs.lock
