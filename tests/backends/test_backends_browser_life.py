@@ -76,3 +76,24 @@ async def test_a_manifest_that_wants_a_window_gets_no_browser_without(
     async with Web("headless = false") as web:
         answered = await web.do("list_tabs")
     assert "Chromium is not installed. apt install chromium" in answered["fault"]
+
+
+@pytest.mark.req("browser-sandbox")
+@pytest.mark.parametrize(("user", "without"), [(0, True), (1000, False)])
+async def test_only_root_starts_a_browser_without_its_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, without: bool
+) -> None:
+    """Root cannot have one. Where nobody can, the error says how that is changed."""
+    pytest.importorskip("playwright.async_api", reason=reason("playwright"))
+    program = tmp_path / "chromium-headless-shell"
+    program.write_text(
+        f"#!/bin/sh\necho \"$@\" > {tmp_path}/words\necho 'No usable sandbox!' >&2\nexit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    async with Web() as web:
+        answered = await web.do("list_tabs")
+    words = (tmp_path / "words").read_text().split()
+    assert ("--no-sandbox" in words) is without and "--disable-quic" in words
+    assert "The browser cannot be started: Chromium cannot set up its sandbox" in answered["fault"]

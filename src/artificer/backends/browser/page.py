@@ -180,6 +180,15 @@ def _host(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
+_NO_SANDBOX = (
+    "Chromium cannot set up its sandbox here. Allow unprivileged user namespaces, or install "
+    "Debian's chromium-sandbox"
+)
+
+
 def sentence(error: Exception) -> str:
     """The first line of a Playwright error: the rest is its log."""
-    return str(error).partition("\n")[0][:500]
+    text = str(error)
+    if "sandboxing failed" in text:  # which only the log says
+        return _NO_SANDBOX
+    return text.partition("\n")[0][:500]

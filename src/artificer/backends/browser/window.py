@@ -56,7 +56,8 @@ async def launch(
         headless=keys.headless,
         env=dict(env),
         proxy={"server": proxy, "bypass": "<-loopback>"},
-        args=[*_FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])],
+        args=_FLAGS,
+        chromium_sandbox=os.geteuid() != 0,  # which root cannot have, and Playwright leaves off
     )
     context = await browser.new_context(service_workers="block", accept_downloads=False)
     return browser, context
