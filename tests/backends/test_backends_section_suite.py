@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import random
@@ -229,3 +231,16 @@ async def test_a_broken_one_is_found_out(broken: type[LookSection]) -> None:
     wanted = BROKEN[broken]
     found = await faults(SectionSuite, wanted, section=broken, manifests=lambda: LOOK)
     assert found == {wanted}
+
+
+def test_watching_says_nothing_when_the_interpreter_ends() -> None:
+    """What is opened last is audited after the names of modules are gone."""
+    program = (
+        "import sys, artificer.testing.section_suite as suite\n"
+        "with suite._watch: pass\n"
+        "class Last:\n"
+        "    def __del__(self, audit=sys.audit): audit('open')\n"
+        "suite.last = Last()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")

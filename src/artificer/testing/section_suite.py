@@ -87,7 +87,8 @@ class _Watch:
         self.thread = None
 
     def _note(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.thread == threading.get_ident() and event.startswith(_WORLD):
+        # Between watches, and when the interpreter has taken its modules apart, there is no thread.
+        if self.thread and self.thread == threading.get_ident() and event.startswith(_WORLD):
             self.seen.append(f"{event} {arguments!r:.200}")
 
 
