@@ -234,7 +234,7 @@ async def test_a_broken_one_is_found_out(broken: type[LookSection]) -> None:
 
 
 def test_watching_says_nothing_when_the_interpreter_ends() -> None:
-    """What is opened last is audited after the names of modules are gone."""
+    """The last events are audited after the names of modules are gone."""
     program = (
         "import sys, artificer.testing.section_suite as suite\n"
         "with suite._watch: pass\n"
