@@ -16,7 +16,7 @@ from processes import Place, alive, place_in
 
 from artificer import Config, ScriptedProvider, World, tool
 from artificer.agent import Agent
-from artificer.backends.process import keeper
+from artificer.backends.process import keeper, keepers
 from artificer.backends.process.kept import can_keep
 from artificer.backends.process.run import Finished, run_process
 from artificer.ownership.fifo import drop, holders, holding, is_held
@@ -207,11 +207,14 @@ async def test_a_keeper_serves_call_after_call_and_holds_nothing_of_the_last(
 
 
 async def test_a_keeper_that_was_killed_while_it_waited_is_not_asked(tmp_path: Path) -> None:
+    keepers.KEEPERS.close()  # so that as many wait afterwards
     first = await _under(None, tmp_path, "sh", "-c", "echo $PPID")
+    leashes = len(keepers._leashes)
     os.kill(int(first.stdout.text), signal.SIGKILL)
     await asyncio.to_thread(Place.until, lambda: not alive(int(first.stdout.text)))
     second = await _under(None, tmp_path, "sh", "-c", "echo $PPID")
     assert second.exit_code == 0 and second.stdout.text != first.stdout.text
+    assert len(keepers._leashes) == leashes, "its own is closed"
 
 
 async def _under(lock: Path | None, folder: Path, *argv: str) -> Finished:

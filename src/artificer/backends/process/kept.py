@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import errno
 import logging
 import os
 import signal
 import socket
-import subprocess
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
 
 from artificer.backends.process import keeper
+from artificer.backends.process.keepers import KEEPERS, drop_leash
 from artificer.backends.process.tree import KILL_PATIENCE, TERM_GRACE, read_process
 from artificer.shielded import shielded
 
@@ -26,15 +23,6 @@ log = logging.getLogger("artificer.backends.process.kept")
 
 START_SECONDS = 30
 """How long a keeper may take to say that it has started something."""
-
-MAX_SPARES = 8
-"""Keepers that wait for another call."""
-
-_SEEN_BY_PROGRAM = ("PATH", "LD_LIBRARY_PATH")
-"""The environment variables that the program that forks keepers needs to start."""
-
-_leashes: set[socket.socket] = set()
-"""Our ends of all leashes: no process that is forked from this one may hold them."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +56,7 @@ class Kept:
             self._received += data
         word, number, *more = self._next()
         if word == b"failed":
-            _program.give_back(leash)
+            KEEPERS.give_back(leash)
             raise OSError(int(number), os.strerror(int(number)))
         self.pid, self._keeper = int(number), int(more[0])
         leash.setblocking(False)
@@ -153,7 +141,7 @@ class Kept:
             if self.poll() is None or self.members():
                 return False
             self._wake()
-            _program.give_back(self._leash)
+            KEEPERS.give_back(self._leash)
         return True
 
     async def _end(self, grace: float) -> bool:
@@ -190,129 +178,9 @@ class Kept:
         drop_leash(self._leash)
 
 
-def drop_leash(ours: socket.socket) -> None:
-    """Let go of a leash."""
-    _leashes.discard(ours)
-    ours.close()
-
-
-def _is_let_go(leash: socket.socket) -> bool:
-    """Whether a keeper that waits for a request is gone."""
-    try:
-        return not leash.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-
-
-def new_leash() -> tuple[socket.socket, socket.socket]:
-    """A leash: our end of it, and the keeper's."""
-    ours, theirs = socket.socketpair()
-    _leashes.add(ours)
-    return ours, theirs
-
-
-# --- programs ---------------------------------------------------------------------------------
-
-
 def can_keep() -> bool:
     """Whether this system has what a keeper needs."""
     return hasattr(os, "pidfd_open") and Path("/proc/self/stat").exists()
-
-
-class _Program:
-    """The program that forks keepers: started when it is needed, one for this process."""
-
-    def __init__(self) -> None:
-        self._control: socket.socket | None = None
-        self._spares: list[socket.socket] = []
-        self._lock = threading.Lock()
-
-    def take(self) -> socket.socket:
-        """A leash whose keeper waits for what it shall start; another one is ready for the next.
-
-        Raises OSError when there is none to be had.
-        """
-        with self._lock:
-            self._spares = [leash for leash in self._spares if not _is_let_go(leash)]
-            while len(self._spares) < 2:
-                self._spares.append(self._forked())
-            return self._spares.pop()
-
-    def give_back(self, leash: socket.socket) -> None:
-        """Have a keeper whose call is over end what is left of it, and wait for another one."""
-        with contextlib.suppress(OSError), self._lock:
-            if len(self._spares) < MAX_SPARES:
-                leash.send(keeper.OVER)
-                ours = socket.socket(fileno=leash.detach())  # no caller can use it any more
-                _leashes.discard(leash)
-                _leashes.add(ours)
-                self._spares.append(ours)
-        drop_leash(leash)
-
-    def _forked(self) -> socket.socket:
-        ours, theirs = new_leash()
-        try:
-            with theirs:
-                self.ask(theirs)
-        except OSError:
-            drop_leash(ours)
-            raise
-        return ours
-
-    def ask(self, leash: socket.socket) -> None:
-        """Have a keeper take a leash. Raises OSError when that cannot be done."""
-        for last in (False, True):
-            control = self._started()
-            try:
-                socket.send_fds(control, [b"."], [leash.fileno()])
-            except (BrokenPipeError, ConnectionError):  # somebody has ended it
-                self.forget()
-                if last:
-                    raise
-            else:
-                return
-
-    def _started(self) -> socket.socket:
-        if self._control is None:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(Path(keeper.__file__))],
-                    env={n: os.environ[n] for n in _SEEN_BY_PROGRAM if n in os.environ},
-                    cwd="/",
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-            process.returncode = 0  # it ends when we do, and is not waited for
-            self._control = ours
-            _leashes.add(ours)
-        return self._control
-
-    def forget(self) -> None:
-        """Start another one when the next is needed."""
-        if self._control is not None:
-            _leashes.discard(self._control)
-            self._control.close()
-            self._control = None
-
-    def close(self) -> None:
-        """Let go of what nobody needs any more."""
-        self.forget()
-        while self._spares:
-            drop_leash(self._spares.pop())
-
-    def forked(self) -> None:
-        """Start with a clean state in a process that was forked from this one."""
-        self._control, self._spares = None, []
-        self._lock = threading.Lock()
-
-
-_program = _Program()
-atexit.register(_program.close)
 
 
 def start_kept(
@@ -335,7 +203,7 @@ def start_kept(
         None if held is None else held.flags,
         drop=held is not None and held.drop,
     )
-    ours = _program.take()
+    ours = KEEPERS.take()
     try:
         descriptors = [*streams, *locks, *([held.ruleset] if held else [])]
         ours.settimeout(START_SECONDS)
@@ -345,16 +213,3 @@ def start_kept(
         drop_leash(ours)
         raise
     return Kept(ours)
-
-
-def _after_fork() -> None:
-    """A forked process holds no leash: what it keeps open would not end with this one."""
-    for leash in list(_leashes):
-        with contextlib.suppress(OSError):
-            os.close(leash.detach())
-    _leashes.clear()
-    _program.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
