@@ -21,6 +21,8 @@ from artificer.contracts.schema import compile_schema
 from artificer.errors import ConfigError, ManifestError, TamperedError
 from artificer.manifests.output_formats import read_json
 from artificer.manifests.parse import parse_manifest
+from artificer.providers.local_http import HttpError, post_events
+from artificer.providers.local_process import Address
 from artificer.recordings.recording import Recording, read_recording
 from artificer.runtime.builds.scope import present
 from artificer.runtime.load import load
@@ -83,6 +85,29 @@ def test_the_double_refuses_what_has_no_shape(change: dict[str, object]) -> None
     body = {"model": "m", "stream": True, "max_tokens": 1, "messages": []}
     with pytest.raises(Refused):
         check_request("messages", {**body, **change})
+
+
+@pytest.mark.req("fuzz-peers")
+@pytest.mark.parametrize(
+    ("status", "error"), [(b"200 OK", ValueError), (b"500 Oh", HttpError)], ids=["reply", "error"]
+)
+def test_an_answer_of_the_local_server_may_be_nested_without_end(
+    status: bytes, error: type[Exception]
+) -> None:
+    async def ask() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            body = b"[" * 20_000 if error is HttpError else b"data: " + b"[" * 20_000 + b"\n\n"
+            writer.write(b"HTTP/1.1 " + status + b"\r\n\r\n" + body)
+            writer.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            async with post_events(Address("127.0.0.1", port, "k"), "/x", {}) as events:
+                _ = [event async for event in events]
+
+    with pytest.raises(error):
+        asyncio.run(ask())
 
 
 @pytest.mark.req("fuzz-models")

@@ -117,7 +117,7 @@ async def _error(pieces: AsyncIterator[bytes]) -> object:
     text = data.decode("utf-8", "replace")
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value.get("error", text) if isinstance(value, dict) else text
 
@@ -135,4 +135,11 @@ async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[object]:
                 continue
             if value.strip() == b"[DONE]":
                 return
-            yield json.loads(value)
+            yield _event(value)
+
+
+def _event(value: bytes) -> object:
+    try:
+        return json.loads(value)
+    except RecursionError as error:
+        raise ValueError("an event of the answer is nested too deeply") from error
