@@ -12,6 +12,7 @@ from artificer.providers.attachments import fault_of, messages_part
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, prepare_request
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import SdkProvider
+from artificer.tls import shared_context
 from artificer.values.blocks import AttachedBlock, Message
 
 
@@ -38,10 +39,16 @@ class Anthropic(SdkProvider[MessagesDialect]):
         return MessagesDialect(name, strict=strict, caches=own, formats=own, limits_images=own)
 
     def _new_client(self, key: str) -> Any:
-        from anthropic import AsyncAnthropic
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
-        base_url, timeout = self._endpoint.base_url, self._limits.request
-        return AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
+        timeout = self._limits.request
+        return AsyncAnthropic(
+            api_key=key,
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=DefaultAsyncHttpxClient(verify=shared_context(), timeout=timeout),
+        )
 
     def _stream_class(self) -> type:
         from anthropic import AsyncStream

@@ -20,6 +20,7 @@ from artificer.providers.attempts import AttemptLimits, OpenStream, generate_wit
 from artificer.providers.dialects import Dialect
 from artificer.providers.endpoint import Endpoint, lacking
 from artificer.secrets.resolver import ENVIRONMENT
+from artificer.tls import shared_context
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 
@@ -248,7 +249,13 @@ class OpenAISdkProvider(SdkProvider[D]):
         return AsyncStream[object]
 
     def _new_client(self, key: str) -> Any:
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-        base_url, timeout = self._endpoint.base_url, self._limits.request
-        return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout)
+        timeout = self._limits.request
+        return AsyncOpenAI(
+            api_key=key,
+            base_url=self._endpoint.base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=DefaultAsyncHttpxClient(verify=shared_context(), timeout=timeout),
+        )

@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from artificer.backends.http.spec.request import HttpRequest, resolved
 from artificer.contracts.public_address import is_public
+from artificer.tls import shared_context
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ async def send(ready: Ready, received: Received, reach: NetworkScope) -> None:
     """
     import httpcore2
 
-    pool = httpcore2.AsyncConnectionPool(network_backend=_guarded(reach))
+    context = shared_context() if urlsplit(ready.url).scheme == "https" else None
+    pool = httpcore2.AsyncConnectionPool(ssl_context=context, network_backend=_guarded(reach))
     async with pool:
         for _ in range(MAX_REDIRECTS + 1):
             try:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
+from artificer.tls import shared_context
+
 
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, limit: int) -> None:
@@ -25,7 +27,7 @@ class _Bounded(httpx2.AsyncByteStream):
 
 class _BoundedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, limit: int) -> None:
-        super().__init__()
+        super().__init__(verify=shared_context())
         self._limit = limit
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

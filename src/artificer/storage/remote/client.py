@@ -103,7 +103,7 @@ class ApiClient:
                 hint="Use https://, or a tunnel that ends on this machine.",
             )
         self._host, self._port = split.hostname, split.port
-        self._is_secure = split.scheme == "https"
+        self._tls = ssl.create_default_context() if split.scheme == "https" else None
         self._base = split.path.rstrip("/").removesuffix(PREFIX) + PREFIX
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._threads = ThreadPoolExecutor(THREADS, "artificer-api")
@@ -237,9 +237,8 @@ class ApiClient:
                 if now - at < IDLE_S:
                     return connection
                 connection.close()
-        if self._is_secure:
-            context = ssl.create_default_context()
-            return HTTPSConnection(self._host, self._port, timeout=CONNECT_S, context=context)
+        if self._tls is not None:
+            return HTTPSConnection(self._host, self._port, timeout=CONNECT_S, context=self._tls)
         return HTTPConnection(self._host, self._port, timeout=CONNECT_S)
 
     def _error(self, status: int, data: bytes) -> err.ArtificerError:
