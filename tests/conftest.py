@@ -8,9 +8,12 @@ of the examples, always the same, and the properties last.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import re
 from collections import Counter
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,6 +58,9 @@ MAY_SKIP = (
 )
 """Why a test may be skipped in CI: what the machine or its user, not a missing program, decides."""
 
+FOLDERS = itertools.count()
+"""The numbers of the folders for tests, each of which has another one."""
+
 FIRST = (
     "tests/runtime/builds/",
     "tests/cli/",
@@ -75,6 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     if not (MUTANTS or EXPLORE or config.option.hypothesis_seed):
         config.option.hypothesis_seed = str(SEED)
+    if hasattr(config, "workerinput") and config.option.durations is None:
+        config.pluginmanager.import_plugin("reporting")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -181,6 +189,15 @@ def _draw(tests: list[Any], times: float) -> None:
             count = max(1, int(usual.max_examples * times))
             test._hypothesis_internal_use_settings = settings(usual, max_examples=count)
             test.drawn_times = times
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for a test. pytest's own fixture lists those of all earlier tests to number it."""
+    name = re.sub(r"\W", "_", request.node.name)[:26]
+    path = tmp_path_factory.getbasetemp() / f"{name}{next(FOLDERS)}"
+    path.mkdir(mode=0o700)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
 TOGETHER = 16
 """How many tests of a module a worker is sent at once: few enough that all workers end together."""
+
+
+class Numbered(list[str]):
+    """Tests that know their numbers: each is looked up once, and there are ten thousand."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        super().__init__(tests)
+        self._numbers = {test: number for number, test in enumerate(tests)}
+
+    def index(self, test: str, *bounds: Any) -> int:
+        return self._numbers[test]
 
 
 class Neighbours(LoadGroupScheduling):
@@ -24,6 +36,8 @@ class Neighbours(LoadGroupScheduling):
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
         self._units = self._united(collection)
         super().add_node_collection(node, collection)
+        if node in self.registered_collections:
+            self.registered_collections[node] = Numbered(collection)
 
     def _united(self, collection: Sequence[str]) -> dict[str, str]:
         """Name the unit of each test."""
