@@ -207,12 +207,12 @@ def test_a_grid_has_each_row_in_its_cell(
         return
     assert payload["data"]["version"] == 2
     rows = oracle.evaluate(source.encode(), payload["data"], data["label"])
-    names = [as_name(oracle.cell(row, data["label"])) for row in rows]
-    columns = [as_name(oracle.cell(row, across)) for row in rows]
-    assert [as_name(row["label"]) for row in payload["rows"]] == list(dict.fromkeys(names))
-    assert [as_name(column) for column in payload["columns"]] == list(dict.fromkeys(columns))
+    names = [oracle.text(oracle.cell(row, data["label"])) for row in rows]
+    columns = [oracle.text(oracle.cell(row, across)) for row in rows]
+    assert [row["label"] for row in payload["rows"]] == list(dict.fromkeys(names))
+    assert payload["columns"] == list(dict.fromkeys(columns))
     found = {
-        (as_name(row["label"]), as_name(column)): value
+        (row["label"], column): value
         for row in payload["rows"]
         for column, value in zip(payload["columns"], row["values"], strict=True)
     }
@@ -249,12 +249,6 @@ def test_no_other_chart_takes_a_grid() -> None:
     for tool, definition in TOOLS.items():
         has = '"across":' in json.dumps(definition.input_schema)
         assert has is (tool == "create_heat_map_chart"), tool
-
-
-def as_name(cell: Any) -> Any:
-    """A name, in a form in which two spellings of one number are the same."""
-    number = oracle.fraction(cell)
-    return oracle.text(cell) if number is None else number
 
 
 @pytest.mark.req("binding-independent")

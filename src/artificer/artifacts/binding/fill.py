@@ -17,6 +17,7 @@ from artificer.artifacts.binding.numbers import (
     as_double,
     as_text,
     cut,
+    is_empty,
     number_in,
     rounded,
 )
@@ -68,7 +69,7 @@ class ShownRows(Struct):
         return [as_text(cell) for cell in found]
 
     def _first_gap(self, cells: list[DataCell]) -> int:
-        return next(n for n, cell in enumerate(cells, 1) if cell is None or cell == "")
+        return next(n for n, cell in enumerate(cells, 1) if is_empty(cell))
 
     def numbers(self, column: str, number: int, *, gaps: bool = False) -> list[JsonValue]:
         """Return the numbers of the ``number``-th column to show.
@@ -79,7 +80,7 @@ class ShownRows(Struct):
         cells = self.values(column)
         result: list[JsonValue] = []
         for row, cell in enumerate(cells, 1):
-            if cell is None or cell == "":
+            if is_empty(cell):
                 if not gaps:
                     raise BindingError(self._gap(column, where, "number", row))
                 result.append(None)

@@ -52,6 +52,11 @@ def number_in(cell: DataCell) -> Decimal | None:
     return cell if isinstance(cell, Decimal) else None
 
 
+def is_empty(cell: DataCell) -> bool:
+    """Return whether a cell has no content. To compare a number with a text takes long."""
+    return cell is None or (isinstance(cell, str) and not cell)
+
+
 def total(numbers: list[Decimal]) -> Decimal:
     """Return the exact sum."""
     result = Decimal(0)

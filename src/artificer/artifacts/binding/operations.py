@@ -15,6 +15,7 @@ from artificer.artifacts.binding.numbers import (
     DataCell,
     as_text,
     decimal_of,
+    is_empty,
     mean,
     number_in,
     total,
@@ -25,7 +26,7 @@ from artificer.values.text import clip
 
 def accepts(condition: RowCondition, cell: DataCell) -> bool:
     """Return whether a condition holds for a cell."""
-    empty = cell is None or cell == ""
+    empty = is_empty(cell)
     match condition.op:
         case "empty" | "not empty":
             return empty is (condition.op == "empty")
@@ -137,7 +138,7 @@ def calculated(aggregate: Aggregate, cells: Sequence[DataCell], at: str) -> Deci
     """Return a number made of cells; None for the mean, min or max of none. Empty ones are left
     out.
     """
-    kept = [cell for cell in cells if cell is not None and cell != ""]
+    kept = [cell for cell in cells if not is_empty(cell)]
     if aggregate.calculate == "count":
         return Decimal(len(kept))
     numbers = [number_in(cell) for cell in kept]
@@ -168,8 +169,8 @@ def _by(
 ) -> list[list[DataCell]]:
     """A column is one of numbers when every cell that is not empty reads as one."""
     at = frame.index(column)
-    full = [row for row in rows if not (row[at] is None or row[at] == "")]
-    empty = [row for row in rows if row[at] is None or row[at] == ""]
+    full = [row for row in rows if not is_empty(row[at])]
+    empty = [row for row in rows if is_empty(row[at])] if len(full) < len(rows) else []
     numbers = [number for row in full if (number := number_in(row[at])) is not None]
     if len(numbers) < len(full):
         full.sort(key=lambda row: as_text(row[at]), reverse=descending)
@@ -186,24 +187,28 @@ def topped(frame: Frame, top: Top, label: str, numeric: Sequence[str], at: str) 
     rows = frame.rows
     if top.by:
         where = frame.index(top.by)
-        if any(number_in(row[where]) is None and row[where] not in (None, "") for row in rows):
+        if any(number_in(row[where]) is None and not is_empty(row[where]) for row in rows):
             message = "is not a column of numbers"
             raise BindingError(Problem(pointer=f"{at}/top/by", message=message, actual=top.by))
         rows = _by(frame, rows, top.by, descending=True)
     kept, rest = rows[: top.n], rows[top.n :]
     if not top.other or not rest:
         return Frame(frame.columns, kept)
-    if any(as_text(row[frame.index(label)]) == top.other for row in rows):
+    at_label = frame.index(label)
+    if any(as_text(row[at_label]) == top.other for row in rows):
         message = "is the name of a row already: choose another"
         raise BindingError(Problem(pointer=f"{at}/top/other", message=message, actual=top.other))
     other: list[DataCell] = []
     for index, column in enumerate(frame.columns):
-        numbers = [number_in(row[index]) for row in rest if row[index] not in (None, "")]
-        found = [number for number in numbers if number is not None]
-        if column in numeric and len(found) < len(numbers):
+        if column == label and column not in numeric:
+            other.append(top.other)
+            continue
+        cells = [row[index] for row in rest if not is_empty(row[index])]
+        found = [number for cell in cells if (number := number_in(cell)) is not None]
+        if column in numeric and len(found) < len(cells):
             message = "cannot add the other rows up: a cell of this column is text"
             raise BindingError(Problem(pointer=f"{at}/top/other", message=message, actual=column))
-        other.append(total(found) if found and len(found) == len(numbers) else None)
+        other.append(total(found) if found and len(found) == len(cells) else None)
         if column == label:
             other[index] = top.other
     return Frame(frame.columns, [*kept, other])

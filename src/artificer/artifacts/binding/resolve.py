@@ -215,7 +215,8 @@ class _Plan:
         data, source = self._data, self._source
         kept = list(range(len(source.items)))
         for condition in data.where:
-            kept = [n for n in kept if accepts(condition, source.cell(n, condition.column))]
+            cells = source.column(condition.column, kept)
+            kept = [n for n, cell in zip(kept, cells, strict=True) if accepts(condition, cell)]
         second = [data.across] if data.across else []
         if data.group:
             of = (data.group.by, *second, *(a.column for a in data.group.values if a.column))
@@ -228,7 +229,8 @@ class _Plan:
                 *([data.top.by] if data.top and data.top.by else ()),
             )
         columns = tuple(dict.fromkeys(of))
-        return Frame(columns, [[source.cell(n, column) for column in columns] for n in kept])
+        rows = zip(*(source.column(column, kept) for column in columns), strict=True)
+        return Frame(columns, [list(row) for row in rows] if columns else [[] for _ in kept])
 
 
 def _shown(column: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -37,13 +37,12 @@ class Rows(Struct, frozen=True):
         """Return whether rows have the column; a pointer may lead into a nested object."""
         return column in self.columns or _outer(column) in self.columns
 
-    def cell(self, index: int, column: str) -> DataCell:
-        """Return the cell of a row."""
-        row = self.items[index]
+    def column(self, column: str, numbers: Iterable[int]) -> list[DataCell]:
+        """Return the cells that rows with these numbers have in a column."""
+        items = self.items
         if column in self.columns:
-            return _cell(row.get(column))
-        found = follow(row, column) if column.startswith("/") else None
-        return None if isinstance(found, NoSuchPlace) else _cell(found)
+            return [_cell(items[number].get(column)) for number in numbers]
+        return [_cell_at(items[number], column) for number in numbers]
 
 
 class NoSuchPlace(Struct, frozen=True):
@@ -209,6 +208,11 @@ def _kind(item: Any) -> str:
     if isinstance(item, dict):
         return "object"
     return "array" if isinstance(item, list) else "value"
+
+
+def _cell_at(row: Any, pointer: str) -> DataCell:
+    found = follow(row, pointer) if pointer.startswith("/") else None
+    return None if isinstance(found, NoSuchPlace) else _cell(found)
 
 
 def _cell(value: Any) -> DataCell:

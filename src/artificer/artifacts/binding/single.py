@@ -127,10 +127,11 @@ def _of_rows(root: object, data: CitedData, at: str) -> DataCell:
         raise BindingError(*unknown)
     kept = list(range(len(rows.items)))
     for condition in data.where:
-        kept = [n for n in kept if accepts(condition, rows.cell(n, condition.column))]
+        cells = rows.column(condition.column, kept)
+        kept = [n for n, cell in zip(kept, cells, strict=True) if accepts(condition, cell)]
     if not data.column:
         return Decimal(len(kept))
-    cells = [rows.cell(n, data.column) for n in kept]
+    cells = rows.column(data.column, kept)
     found = calculated(
         Aggregate(calculate=data.calculate, column=data.column), cells, f"{at}/column"
     )
