@@ -217,7 +217,7 @@ class TestHostile:
         async with World.in_memory() as world:
             run = await world.run("Go.", Agent(model=model, tools=[little], kind="chat"))
             data = decompress(await world.archive.export_run(run.id))
-        places = sample(range(len(data)), len(data) // 4, purpose=("recording", flip))
+        places = sample(range(len(data)), len(data) // 16, purpose=("recording", flip))
         silent = [at for at in places if not await self.is_refused(data, at, flip)]
         assert silent == []
 

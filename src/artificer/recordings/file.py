@@ -23,6 +23,8 @@ from artificer.values.base import Value
 MAX_BYTES = 512 * 1024 * 1024
 """Size of the largest recording that is read, after decompression."""
 
+_LINE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
+
 
 class RecordingHeader(Value):
     """The first line. ``cassette`` is the number of the format."""
@@ -83,8 +85,7 @@ def read_file(path: Path) -> bytes:
 
 def to_file(lines: Sequence[object]) -> bytes:
     """One line for each, in ASCII, so that no line break hides in a text."""
-    texts = (json.dumps(line, ensure_ascii=True, separators=(",", ":")) for line in lines)
-    return "".join(text + "\n" for text in texts).encode()
+    return "".join(f"{_LINE.encode(line)}\n" for line in lines).encode()
 
 
 def blob_line(data: bytes) -> dict[str, str]:
