@@ -24,9 +24,20 @@ def requirements() -> list[dict[str, Any]]:
     return tomllib.loads((TESTS / "requirements.toml").read_text(encoding="utf-8"))["requirement"]
 
 
-def marks(source: str) -> Iterator[tuple[int, str | None]]:
+@cache
+def read(source: str) -> tuple[list[tuple[int, str | None]], list[str]]:
+    """The marks of a module and its tests without any. Its syntax tree is large and not kept."""
+    tree = ast.parse(source)
+    return list(_marks(tree)), list(_unmarked(tree, ""))
+
+
+def marks(source: str) -> list[tuple[int, str | None]]:
     """Every id that a ``pytest.mark.req(...)`` names, with its line; None for what is no text."""
-    for node in ast.walk(parsed(source)):
+    return read(source)[0]
+
+
+def _marks(tree: ast.Module) -> Iterator[tuple[int, str | None]]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_mark(node.func):
             for argument in node.args:
                 text = argument.value if isinstance(argument, ast.Constant) else None
@@ -38,14 +49,9 @@ def _is_mark(function: ast.expr) -> bool:
     return named and ast.unparse(function) in ("pytest.mark.req", "mark.req")
 
 
-@cache
-def parsed(source: str) -> ast.Module:
-    return ast.parse(source)
-
-
-def unmarked(source: str) -> Iterator[str]:
+def unmarked(source: str) -> list[str]:
     """Tests that carry no requirement: neither they nor their class nor their module does."""
-    yield from _unmarked(parsed(source), "")
+    return read(source)[1]
 
 
 def _unmarked(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:
@@ -114,4 +120,4 @@ def test_every_test_carries_a_requirement() -> None:
 )
 def test_the_reading_of_marks(source: str, found: list[str | None], bare: list[str]) -> None:
     assert [name for _, name in marks(source)] == found
-    assert list(unmarked(source)) == bare
+    assert unmarked(source) == bare

@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -100,7 +100,7 @@ IN_SCHEMAS = {
 """Docstrings that reach the model in a schema, so that their text is a format."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
-Finder = Callable[[], Iterator[str]]
+Finder = Callable[[], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -188,17 +188,22 @@ def many_parameters() -> Iterator[str]:
                 yield f"{module.place}:{name}"
 
 
-def inner_imports() -> Iterator[str]:
+@cache
+def inner_imports() -> list[str]:
     """Modules that import one of ours within a function."""
-    for module in modules().values():
-        inner = (
-            ast.unparse(statement)
-            for _, node in definitions(module.tree)
-            for statement in ast.walk(node)
-            if isinstance(statement, ast.Import | ast.ImportFrom)
-        )
-        if any(re.search(r"\bartificer\b|^from \.", statement) for statement in inner):
-            yield module.name
+    return [module.name for module in modules().values() if _imports_within(module)]
+
+
+def _imports_within(module: Module) -> bool:
+    if not re.search(r"^[ \t]+(?:import|from)\b", module.text, re.MULTILINE):
+        return False  # to look at every statement takes long
+    inner = (
+        ast.unparse(statement)
+        for _, node in definitions(module.tree)
+        for statement in ast.walk(node)
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+    )
+    return any(re.search(r"\bartificer\b|^from \.", statement) for statement in inner)
 
 
 def eager_imports() -> Iterator[str]:
@@ -208,8 +213,13 @@ def eager_imports() -> Iterator[str]:
             yield name
 
 
-def what_docstrings() -> Iterator[str]:
+@cache
+def what_docstrings() -> list[str]:
     """Docstrings that begin with "What", those of attributes included."""
+    return list(_what_docstrings())
+
+
+def _what_docstrings() -> Iterator[str]:
     for module in that_may_explain_what():
         for name, node in (("", module.tree), *definitions(module.tree)):
             found = (name, ast.get_docstring(node) or ""), *_attribute_docstrings(node, name)
@@ -262,14 +272,19 @@ def _types(module: str) -> dict[str, ast.ClassDef | ast.expr]:
     return found
 
 
-def forbidden_words() -> Iterator[str]:
+@cache
+def forbidden_words() -> list[str]:
     """Names with a word that has a better term: ``place:name``."""
+    return [f"{module.place}:{name}" for module, name in _forbidden_names()]
+
+
+def _forbidden_names() -> Iterator[tuple[Module, str]]:
     for module in modules().values():
         names = {module.path.stem, module.path.parent.name, *_defined(module.tree)}
         for name in sorted(names):
             parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
             if parts & FORBIDDEN.keys() or "to_the_end" in name:
-                yield f"{module.place}:{name}"
+                yield module, name
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:
@@ -422,6 +437,14 @@ GATES: dict[str, Finder] = {
     "same-name": homonyms,
     "word": lambda: (place for place in forbidden_words() if place not in RECORDED),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Drop the syntax trees at the end: a million objects, which every collection looks at."""
+    yield
+    for cached in (modules, that_may_explain_what, _types, _functions):
+        cached.cache_clear()
 
 
 @pytest.mark.req("shape-limits")
