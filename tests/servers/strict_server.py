@@ -206,8 +206,8 @@ def _error(kind: str, message: str) -> dict[str, Any]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text as a stream would, in small pieces: no more than a thousand."""
-    size = max(7, -(-len(text) // 1_000))
+    """Cut a text as a stream would, in small pieces: no more than two hundred."""
+    size = max(7, -(-len(text) // 200))
     for start in range(0, len(text), size):
         yield text[start : start + size]
 
