@@ -222,24 +222,26 @@ def test_all_problems_of_a_plan_are_told_at_once_with_their_places() -> None:
     )
 
 
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+
+
 @pytest.mark.req("plan-problems")
 @pytest.mark.parametrize("kind", ["plan", "spec", "phase", "judgement"])
 @given(data=st.data())
 def test_whatever_shape_the_arguments_have_there_are_problems_and_no_exception(
     kind: Any, data: st.DataObject
 ) -> None:
-    json_value = st.recursive(
-        st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-        max_leaves=8,
-    )
     arguments = copy.deepcopy(VALID[kind])
     place: Any = arguments
     while isinstance(place, dict | list) and place:
         keys = sorted(place) if isinstance(place, dict) else list(range(len(place)))
         key = data.draw(st.sampled_from(keys))
         if data.draw(st.booleans()):
-            place[key] = data.draw(json_value)
+            place[key] = data.draw(ANY_JSON)
             break
         place = place[key]
     if problems(arguments, kind) == ():

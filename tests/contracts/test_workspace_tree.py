@@ -28,8 +28,11 @@ from artificer.values.canon import digest_of
 Leaves = dict[str, str | None]
 """A tree as the texts of its files by path; None is an empty directory."""
 
-NAMES = st.sampled_from(["a", "b", "a-b", "a.b", "B"])
-PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+NAMES = ("a", "b", "a-b", "a.b", "B")
+PATHS = st.one_of(
+    st.sampled_from(["/".join(names) for names in itertools.product(NAMES, repeat=depth)])
+    for depth in (1, 2, 3)
+)
 
 
 def consistent(leaves: Leaves) -> bool:

@@ -133,8 +133,8 @@ def test_a_host_may_not_name_what_is_no_argument() -> None:
 @pytest.mark.req("fuzz-models")
 def test_many_stars_cost_no_more_than_there_are_of_them() -> None:
     with bounded():
-        assert not matches(("a",) * 1_000, ("**",) * 2_000 + ("x",))
-        assert matches(("a",) * 1_000 + ("x",), ("**",) * 2_000 + ("x",))
+        assert not matches(("a",) * 300, ("**",) * 600 + ("x",))
+        assert matches(("a",) * 300 + ("x",), ("**",) * 600 + ("x",))
         assert matches(("x",), ("**", "**", "x")) and not matches((), ("**", "x"))
 
 

@@ -28,7 +28,10 @@ NUMBERS = st.one_of(
     st.decimals(-1000, 1000, allow_nan=False, places=3).map(str),
     st.floats(allow_nan=False, allow_infinity=False).map(lambda f: json.dumps(f)),
     st.sampled_from(["1e3", "-0", "0.1", "1.10", "1e999999999", "9007199254740993", "1E-7"]),
-    st.from_regex(r"[1-9][0-9]{0,30}(\.[0-9]{1,30})?", fullmatch=True),
+    st.integers(1, 10**31 - 1).map(str),
+    st.tuples(st.integers(1, 10**31 - 1), st.text("0123456789", min_size=1, max_size=30)).map(
+        lambda parts: f"{parts[0]}.{parts[1]}"
+    ),
 )
 CELLS: dict[str, st.SearchStrategy[str]] = {
     "name": NAMES.map(json.dumps),
