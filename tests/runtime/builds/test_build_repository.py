@@ -109,6 +109,7 @@ async def test_what_is_no_repository_is_said_with_what_to_do(tmp_path: Path) -> 
         await BuildRepository.open(tmp_path / "b1", tmp_path / "plain")
     assert "git init" in str(none.value.hint)
     git(tmp_path / "plain", "init", "-q")
+    write(tmp_path / "plain", {"HEAD^{commit}": "No commit.\n"})
     with pytest.raises(NotFoundError, match="no commit"):
         await BuildRepository.open(tmp_path / "b2", tmp_path / "plain")
     home = project(tmp_path / "project", {"part/a.txt": "1"})

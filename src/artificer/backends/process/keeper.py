@@ -227,9 +227,10 @@ def encoded(
     flags = "" if landlock is None else str(landlock)
     variables = (text for pair in env.items() for text in pair)
     fields = [cwd, flags, "drop" if drop else "", str(len(argv)), *argv, *variables]
-    if any("\0" in field for field in fields):
+    text = "\0".join(fields)
+    if text.count("\0") >= len(fields):
         raise ValueError("embedded null byte")
-    data = b"\0".join(map(os.fsencode, fields))
+    data = os.fsencode(text)
     return len(data).to_bytes(SIZE_BYTES, "big") + data
 
 

@@ -174,6 +174,13 @@ class Git:
         )
         return answer.out.strip() if answer.exit_code == 0 else None
 
+    async def point(self, refs: Sequence[str], commit: str) -> None:
+        """Let all of these refs stand at a commit, or none of them."""
+        lines = "".join(f"update {ref} {commit}\n" for ref in refs)
+        answer = await self.ask("update-ref", "--stdin", stdin=lines.encode())
+        if answer.exit_code != 0:
+            raise GitError(f"git update-ref failed: {clip(answer.err, 400)}.")
+
     async def merge_base(self, one: str, other: str) -> str | None:
         """A best common ancestor of two commits; None where they share no history."""
         answer = await self.ask("merge-base", one, other)

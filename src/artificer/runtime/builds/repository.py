@@ -7,6 +7,7 @@ Where a branch stands is for people to see; what counts is the commit in the jou
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import tempfile
 from collections.abc import Collection, Sequence
@@ -21,6 +22,7 @@ from artificer.runtime.builds.worktrees import Worktrees, put
 from artificer.values.text import well_formed
 
 INTEGRATION = "refs/build/integration"
+_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MAX_TOGETHER = 20
 """Files that one git process reads: a commit of ours has none above 5 MiB."""
 
@@ -98,8 +100,7 @@ class BuildRepository:
         ours = Git(self.folder, {"GIT_DIR": str(made / "repo.git")})
         config = config_text(object_format(head), bare=True)
         (made / "repo.git" / "config").write_text(config, encoding="utf-8")
-        for ref in (BASE, INTEGRATION):
-            await ours.run("update-ref", ref, head)
+        await ours.point((BASE, INTEGRATION), head)
         put(made / "repo.git", self.git_dir)
         shutil.rmtree(made)
 
@@ -171,18 +172,19 @@ class BuildRepository:
 
 async def _place_of(git: Git, project: Path) -> tuple[str, str, str]:
     """The top folder of a project's repository, the project's place in it, and its commit."""
-    answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-prefix", "--show-toplevel")
+    shown = ("--is-inside-work-tree", "--show-prefix", "--show-toplevel")
+    answer = await git.ask("rev-parse", *shown, "HEAD^{commit}")
     inside, _, rest = answer.out.removesuffix("\n").partition("\n")
-    if answer.exit_code != 0 or inside != "true":
+    if inside != "true":
         raise NotFoundError(
             f"{project} is not in a git repository.", hint="Run `git init` and commit the project."
         )
-    head = await git.commit_of("HEAD")
-    if head is None:
+    prefix, _, place = rest.partition("\n")
+    top, _, head = place.rpartition("\n")
+    if answer.exit_code != 0 or not _NAME.fullmatch(head):  # a file could have the name we asked by
         raise NotFoundError(
             f"The repository of {project} has no commit.", hint="Commit the project first."
         )
-    prefix, _, top = rest.partition("\n")
     return top, prefix, head
 
 
