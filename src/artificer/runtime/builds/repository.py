@@ -47,7 +47,8 @@ class BuildRepository:
         await require_git()
         repository = cls(folder, "")
         if not (folder / "repo.git").is_dir():
-            await repository._clone(project)
+            repository.base = await repository._clone(project)
+            return repository
         base = await repository.git.commit_of(BASE)
         if base is None:
             raise GitError(
@@ -75,8 +76,9 @@ class BuildRepository:
         """The folders in which runs work."""
         return Worktrees(self.folder, self.git)
 
-    async def _clone(self, project: Path) -> None:
-        """Clone into a folder of its own, which becomes the repository when it is whole.
+    async def _clone(self, project: Path) -> str:
+        """Clone into a folder of its own, which becomes the repository when it is whole, and return
+        the commit that the project is at.
 
         git links the objects where it can and copies them where it cannot: on another file system.
         """
@@ -103,6 +105,7 @@ class BuildRepository:
         await ours.point((BASE, INTEGRATION), head)
         put(made / "repo.git", self.git_dir)
         shutil.rmtree(made)
+        return head
 
     @classmethod
     async def copied(cls, source: Path, folder: Path) -> BuildRepository:
