@@ -119,7 +119,7 @@ $(VENV)/.conformance: bench/conformance.sh | $(VENV)/bin/python system
 # An environment of its own, with what the first prerequisite locks.
 define apart
 @$(PYTHON) -m venv $(1)
-@$(1)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+@$(1)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --no-deps -r $<
 @$(1)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --editable .
 @touch $@
 endef
