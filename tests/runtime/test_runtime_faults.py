@@ -14,7 +14,14 @@ from msgspec import structs
 from artificer.core import events as ev
 from artificer.core.record import EventLine, decode, encode
 from artificer.core.state import RunPhase
-from artificer.errors import Fenced, NotFoundError, OperatorError, OwnedError, TamperedError
+from artificer.errors import (
+    Fenced,
+    InvariantError,
+    NotFoundError,
+    OperatorError,
+    OwnedError,
+    TamperedError,
+)
 from artificer.ports import (
     UNCLAIMED,
     BlobStore,
@@ -24,6 +31,7 @@ from artificer.ports import (
     Head,
     Journal,
     Lease,
+    NewRecord,
     Record,
 )
 from artificer.providers.openai_chat import OpenAIChat
@@ -414,6 +422,24 @@ class TestTampering:
         for change in ({"body": records[1].body}, {"hash": records[1].hash}):
             with pytest.raises(TamperedError, match="Record 1 of run run has a body that does not"):
                 structs.replace(checked[0], **change)
+
+    @pytest.mark.req("records-made-once")
+    async def test_a_new_record_has_the_hash_of_its_body_whatever_it_is_given(self) -> None:
+        """An append relies on that; where the body says that it stands, it checks."""
+        journal, blobs = MemoryJournal(), MemoryStore()
+        await recorded(journal, blobs)
+        records = await journal.read("run")
+        new = [NewRecord(r.run, r.seq, UNKNOWN, r.body) for r in records]
+        assert new == records and records == new
+        assert structs.replace(new[0], body=records[1].body).hash == records[1].hash
+
+        other = MemoryJournal()
+        lease = await other.acquire("run")
+        with pytest.raises(InvariantError, match="Record 1 of run run names run, seq and prev as"):
+            await other.append(
+                "run", lease.epoch, lease.head, [NewRecord("run", 1, "", new[1].body)]
+            )
+        assert (await other.append("run", lease.epoch, lease.head, new)).hash == records[-1].hash
 
     @pytest.mark.parametrize("false", [{"seq": 1}, {"run": "other"}, {"prev": UNKNOWN}])
     async def test_a_record_that_names_another_place_is_refused(

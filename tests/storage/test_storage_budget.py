@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,14 +14,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import preloaded
-from artificer.ports import Amount, Budget, SpendingLimit
+from artificer.errors import TamperedError
+from artificer.ports import Amount, Budget, Settlement, Spending, SpendingLimit
 from artificer.storage.memory import MemoryBudget, MemoryJournal
 from artificer.storage.sqlite import SqliteBudget, SqliteJournal
+from artificer.storage.sqlite.anchor import Anchor
+from artificer.storage.sqlite.budget import spend
+from artificer.storage.sqlite.database import connect
+from artificer.storage.sqlite.transaction import Transaction
+from artificer.storage.sqlite.writer import Writer
 from artificer.testing.budget_suite import BudgetSuite, reserve, settle
 
 pytestmark = pytest.mark.req("budget-port")
 
 SPENDER = Path(__file__).parent / "spender.py"
+ONE = Settlement("day", 0, Amount(1, 1))
 
 
 class TestMemoryBudget(BudgetSuite):
@@ -60,6 +68,38 @@ async def test_what_was_spent_is_there_after_the_process(tmp_path: Path) -> None
     async with SqliteJournal(path, "process") as journal:
         spent = await journal.budget.spent("day", 0)
     assert (spent.settled.tokens, spent.reserved.tokens) == (20, 20)
+
+
+@pytest.mark.req("totals-known")
+async def test_two_journals_of_one_file_spend_from_the_same_account(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    async with SqliteJournal(path, "process") as one, SqliteJournal(path, "process") as other:
+        for journal in (one, other, one, one, other):
+            await journal.budget.settle([Settlement("day", 0, Amount(3, 1))])
+        assert (await other.budget.spent("day", 0)).settled == Amount(15, 5)
+        assert await one.audit() == []
+
+
+@pytest.mark.req("totals-known")
+async def test_a_commit_that_fails_spends_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+
+    def fails(transaction: Transaction) -> None:
+        spend(transaction, Spending([Settlement("day", 0, Amount(100, 100))]))
+        raise sqlite3.OperationalError("the disk is gone")
+
+    db = connect(path, "process", 1.0)
+    writer = Writer(db, path, 1.0, Anchor(path, synced=False))
+    try:
+        await writer.perform(lambda work: spend(work, Spending([ONE])), at_once=True)
+        with pytest.raises(TamperedError):  # of an error that is not the disk's
+            await writer.perform(fails, at_once=True)
+        await writer.perform(lambda work: spend(work, Spending([ONE])), at_once=True)
+    finally:
+        await writer.aclose()
+    async with SqliteJournal(path, "process") as journal:
+        assert (await journal.budget.spent("day", 0)).settled == Amount(2, 2)
+        assert await journal.audit() == []
 
 
 AMOUNTS = st.builds(Amount, st.integers(0, 9), st.integers(0, 9))

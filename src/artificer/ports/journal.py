@@ -85,6 +85,14 @@ class CheckedRecord(Record, frozen=True, gc=False):
         return hash(Record(self.run, self.seq, self.hash, self.body))
 
 
+class NewRecord(CheckedRecord, frozen=True, gc=False):
+    """A record that is about to be appended. Its hash is that of its body, whatever it is given."""
+
+    def __post_init__(self) -> None:
+        """Set the hash."""
+        structs.force_setattr(self, "hash", digest_of(self.body))
+
+
 class Placed(Struct, frozen=True, gc=False):
     """A record with its position in the world, and the world's hash there."""
 

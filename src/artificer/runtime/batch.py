@@ -8,9 +8,8 @@ from artificer.core.outputs import outputs_of
 from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
-from artificer.ports import Head, PreparedRequest, Record
+from artificer.ports import Head, NewRecord, PreparedRequest, Record
 from artificer.runtime.requests import Requests, asks
-from artificer.values.canon import digest_of
 
 
 class Batch:
@@ -78,7 +77,7 @@ class Batch:
 
     def _add(self, line: EventLine | IntentLine) -> None:
         body, blobs = encode(line)
-        record = Record(run=self.run, seq=line.seq, hash=digest_of(body), body=body)
+        record = NewRecord(self.run, line.seq, "", body)
         self.lines.append(line)
         self.records.append(record)
         self.blobs.extend(blobs)

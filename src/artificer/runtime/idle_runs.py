@@ -32,6 +32,9 @@ class IdleRuns:
 
     async def resumable(self, under_way: Iterable[Intent]) -> list[Intent]:
         """Return the calls and jobs whose runs have got signals since."""
+        state = self._ledger.state
+        if not state.waits and state.build is None:
+            return []
         return [*await self._resumable_jobs(under_way), *await self._resumable_calls()]
 
     async def _resumable_calls(self) -> list[Intent]:

@@ -8,11 +8,12 @@ plain, the schemas and the values are the same; a property test compares them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
+
+import orjson
 
 from artificer.backends.function.argument import REQUIRED, FunctionArgument
 from artificer.values.base import JsonObject
@@ -44,7 +45,7 @@ def schema_of(arguments: Sequence[FunctionArgument]) -> JsonObject | None:
 
 def values_of(arguments: Sequence[FunctionArgument], data: bytes) -> dict[str, Any] | None:
     """Return the keyword arguments in a JSON object, or None if any does not fit its type."""
-    passed, values = json.loads(data.decode()), {}
+    passed, values = orjson.loads(data), {}
     if not isinstance(passed, dict):
         return None
     try:

@@ -87,6 +87,7 @@ def write(work: Transaction, changes: Sequence[Change]) -> None:
             row = (note.account, number)
             db.execute("DELETE FROM spending WHERE day = ? AND n = ?", row)
         db.execute(_SET_TOTAL, (note.account, note.tokens, note.micros))
+        work.totals[note.account] = Amount(note.tokens, note.micros)
 
 
 def _correct(work: Transaction, account: str, correction: Correction) -> Amount:
@@ -107,5 +108,8 @@ def _reserved_of(
 
 def _total_of(work: Transaction, account: str) -> Amount:
     """Return an account's total, if its row and its last note agree. Raises TamperedError."""
-    row = work.db.execute(_TOTAL, (account,)).fetchone()
-    return agreed_total(account, row, work.last(spent_from(account)))
+    known = work.totals.get(account)
+    if known is None:
+        row = work.db.execute(_TOTAL, (account,)).fetchone()
+        known = work.totals[account] = agreed_total(account, row, work.last(spent_from(account)))
+    return known

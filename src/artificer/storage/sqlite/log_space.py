@@ -10,7 +10,6 @@ https://sqlite.org/fileformat2.html#the_write_ahead_log
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 SMALLEST, LARGEST = 64 * 1024, 1024 * 1024
@@ -34,13 +33,19 @@ class LogSpace:
         Only within a transaction that may write: nobody else writes to the log meanwhile. Where it
         cannot be done, as on a full disk, the commit tells.
         """
-        with suppress(OSError):
-            if self._file < 0:
-                self._file = os.open(self._path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            size = os.fstat(self._file).st_size
-            if self._size is not None and size > self._size and self._is_used_up(size):
-                size += os.pwrite(self._file, bytes(min(max(size, SMALLEST), LARGEST)), size)
-            self._size = size
+        try:
+            self._size = self._made_longer()
+        except OSError:
+            return
+
+    def _made_longer(self) -> int:
+        """Make the log longer if it is used up; return its bytes."""
+        if self._file < 0:
+            self._file = os.open(self._path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        size = os.fstat(self._file).st_size
+        if self._size is not None and size > self._size and self._is_used_up(size):
+            size += os.pwrite(self._file, bytes(min(max(size, SMALLEST), LARGEST)), size)
+        return size
 
     def _is_used_up(self, size: int) -> bool:
         """Whether the log grew by a commit. Another process may have made it longer as we do."""

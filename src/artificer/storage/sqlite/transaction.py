@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, Record, RunHead
+from artificer.ports import MAX_SIGNALS, Amount, Claim, Head, Lease, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import (
     claimed,
@@ -34,13 +34,40 @@ from artificer.storage.sqlite.reader import last_note, read_tip
 from artificer.values.canon import digest_of
 
 
-class Transaction:
-    """The writes that a unit of work may make, between BEGIN and COMMIT."""
+class KnownTotals:
+    """The amounts that accounts have spent, as one connection has read or written them.
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    They are right as long as the world ends where that connection left it: every change is a note.
+    """
+
+    def __init__(self) -> None:
+        self._at: Tip | None = None
+        self._totals: dict[str, Amount] = {}
+
+    def begin(self, tip: Tip) -> dict[str, Amount]:
+        """Return what is known of a world that ends there, for a transaction to change."""
+        if tip != self._at:
+            self._totals.clear()
+        self._at = None  # until the transaction has come to its end
+        return self._totals
+
+    def end(self, tip: Tip) -> None:
+        """Note where the world ends once the transaction is committed."""
+        self._at = tip
+
+
+class Transaction:
+    """The writes that a unit of work may make, between BEGIN and COMMIT.
+
+    ``totals`` is what accounts have spent, where that is known.
+    """
+
+    def __init__(self, db: sqlite3.Connection, known: KnownTotals) -> None:
         self._db = db
         self._tip = self._start = read_tip(db)
         self._newest = ("", 0)
+        self._known = known
+        self.totals = known.begin(self._start)
 
     def acquire(self, run: str, claim: Claim) -> Lease:
         """Give the run a new epoch and owner, and make the run when it is unknown.
@@ -185,6 +212,7 @@ class Transaction:
             self._db.execute(
                 "UPDATE tip SET position = ?, world = ?", (self._tip.position, self._tip.world)
             )
+        self._known.end(self._tip)
 
     def _fenced(self, run: str, epoch: int, head: Head) -> ArtificerError:
         row = self._db.execute("SELECT epoch, seq, hash FROM runs WHERE run = ?", (run,)).fetchone()
@@ -201,6 +229,7 @@ def commit(
     works: Sequence[Work],
     anchor: Anchor | None,
     log: LogSpace | None = None,
+    known: KnownTotals | None = None,
 ) -> list[Any]:
     """Do units of work in one transaction; return each one's result or error once it is durable.
 
@@ -214,7 +243,7 @@ def commit(
     except FAULTS as error:
         return [designed(error, path) for _ in works]
     try:
-        transaction = Transaction(db)
+        transaction = Transaction(db, known or KnownTotals())
         outcomes = [_attempt(work, transaction) for work in works]
         transaction.finish()
         if log is not None:
@@ -226,7 +255,9 @@ def commit(
         if len(works) == 1:
             return [designed(error, path)]
         # One that cannot be written costs the others their shared commit, not their work.
-        return [outcome for work in works for outcome in commit(db, path, [work], anchor, log)]
+        return [
+            outcome for work in works for outcome in commit(db, path, [work], anchor, log, known)
+        ]
     if anchor is not None and (mark := transaction.mark) is not None:
         anchor.note(mark)
     return outcomes

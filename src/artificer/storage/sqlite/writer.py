@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
 from artificer.shielded import ShieldedFuture
@@ -18,7 +18,7 @@ from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
 from artificer.storage.sqlite.log_space import LogSpace
-from artificer.storage.sqlite.transaction import Transaction, commit
+from artificer.storage.sqlite.transaction import KnownTotals, Transaction, commit
 
 T = TypeVar("T")
 
@@ -36,6 +36,7 @@ class Writer:
         self._anchor = anchor
         self._path = path
         self._log = LogSpace(path)
+        self._known = KnownTotals()
         self._busy_seconds = busy_seconds
         self._loop = asyncio.get_running_loop()
         self._waiting = CommitQueue()
@@ -69,13 +70,15 @@ class Writer:
         if self._closed:
             future.set_exception(AuthorError(f"The journal {self._path} is closed."))
             return future
+        if at_once and not self._waiting:
+            (outcome,) = self._commit((work,))
+            if not isinstance(outcome, Locked):
+                _end(future, outcome)
+                return future
         self._waiting.add(WaitingWork(work, future), age)
         if len(self._waiting) == 1:
             deadline = self._loop.time() + self._busy_seconds
-            if at_once:
-                self._flush(deadline, FIRST_PAUSE)
-            else:
-                self._loop.call_soon(self._flush, deadline, FIRST_PAUSE)
+            self._loop.call_soon(self._flush, deadline, FIRST_PAUSE)
         return future
 
     def _flush(self, deadline: float, pause: float) -> None:
@@ -84,7 +87,7 @@ class Writer:
             return  # closing has done it
         jobs = self._waiting.all() if self._closed else self._waiting.batch()
         works = [job.work for job in jobs.values()]
-        outcomes = commit(self._db, self._path, works, self._anchor, self._log)
+        outcomes = self._commit(works)
         locked = all(isinstance(outcome, Locked) for outcome in outcomes)
         if locked and self._loop.time() < deadline and not self._closed:
             self._loop.call_later(pause, self._flush, deadline, min(2 * pause, LONGEST_PAUSE))
@@ -96,12 +99,11 @@ class Writer:
         if self._waiting:
             self._loop.call_soon(self._flush, self._loop.time() + self._busy_seconds, FIRST_PAUSE)
         for job, outcome in zip(jobs.values(), outcomes, strict=True):
-            if job.future.done():
-                continue  # the waiting task was cancelled
-            if isinstance(outcome, ArtificerError):
-                job.future.set_exception(outcome)
-            else:
-                job.future.set_result(outcome)
+            if not job.future.done():  # the waiting task was not cancelled
+                _end(job.future, outcome)
+
+    def _commit(self, works: Sequence[Callable[[Transaction], Any]]) -> list[Any]:
+        return commit(self._db, self._path, works, self._anchor, self._log, self._known)
 
     async def aclose(self) -> None:
         """Finish the work that waits, then close the connection. May be called more than once."""
@@ -119,6 +121,14 @@ class Writer:
             OperatorError: the anchor cannot be written.
         """
         await asyncio.to_thread(self._anchor.sync)
+
+
+def _end(future: asyncio.Future[Any], outcome: Any) -> None:
+    """Set the result of a future, or its exception if the outcome is one of ours."""
+    if isinstance(outcome, ArtificerError):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
 
 
 class NoWriter(Writer):
