@@ -11,7 +11,7 @@ import pytest
 from artificer import Agent, Config, ForkChanges, Limits, RunContext, ScriptedProvider, World
 from artificer.ports import Amount
 from artificer.providers.scripted import call, reply, say
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.values.model import ModelReply, Usage
 
 pytestmark = pytest.mark.req("child-budget")

@@ -13,8 +13,8 @@ import pytest
 import preloaded
 from artificer import events
 from artificer.config import Config
-from artificer.files import private_folder
 from artificer.runtime.relayed import FOLDER, short_path
+from artificer.system.files import private_folder
 from artificer.world import World
 
 pytestmark = pytest.mark.req("stream-elsewhere")

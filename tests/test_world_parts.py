@@ -23,7 +23,7 @@ from artificer.providers.scripted import ScriptedProvider, ScriptedReply, call, 
 from artificer.runtime.fork import ForkChanges
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.storage.sqlite.storage import SqliteStorage
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.testing.rig import HandMade, SteppingClock
 from artificer.world import World
 

@@ -35,7 +35,7 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.summary import RunSummary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.runtime.waiting import has_untaken, questions_below
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of

@@ -24,7 +24,7 @@ from artificer.runtime.keeping import (
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.verify import cited
-from artificer.utc import utc_day
+from artificer.system.utc import utc_day
 from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.resources import WorldResources

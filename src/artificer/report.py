@@ -21,7 +21,7 @@ from artificer.render.export.bundle import bundle
 from artificer.render.export.exported import Exported, Files, quiet
 from artificer.render.narrative import Key
 from artificer.render.report import Provenance, Report
-from artificer.utc import utc_timestamp
+from artificer.system.utc import utc_timestamp
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ImageBlock
 from artificer.values.text import clip

@@ -135,7 +135,7 @@ def test_the_guide_lists_every_variable() -> None:
 NOSY = """
 import os
 from pathlib import Path
-from artificer.system import keep_memory_private
+from artificer.system.private_memory import keep_memory_private
 keep_memory_private()
 child = os.fork()
 if child == 0:
@@ -149,7 +149,7 @@ os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-CLOSE = "from artificer.system import keep_memory_private\nkeep_memory_private()\n"
+CLOSE = "from artificer.system.private_memory import keep_memory_private\nkeep_memory_private()\n"
 ASK = "import ctypes\nprint(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), flush=True)\n"
 
 

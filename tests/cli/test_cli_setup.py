@@ -15,7 +15,7 @@ from strict_server import Calls, Fails, Says, StrictServer, Turn
 from artificer import cli, prices
 from artificer.cli.setup.settings_file import TEMPLATE
 from artificer.config import load_config
-from artificer.files import packaged
+from artificer.system.files import packaged
 from artificer.wiring.provider_findings import SUGGESTED
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-not-a-key"}

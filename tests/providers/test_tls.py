@@ -20,7 +20,7 @@ from strict_rules import Protocol
 
 from artificer.ports import Memo
 from artificer.providers.attempts import AttemptLimits
-from artificer.tls import shared_context
+from artificer.system.tls import shared_context
 from artificer.values.blocks import user
 from artificer.values.model import ModelFailure
 from needs import needs

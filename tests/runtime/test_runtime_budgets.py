@@ -42,8 +42,8 @@ from artificer.runtime.request_permits import RequestPermits
 from artificer.runtime.snapshot import keep, restore
 from artificer.storage.memory import MemoryBudget, MemoryJournal, MemorySnapshots
 from artificer.storage.memory.permits import MemoryPermits
+from artificer.system.utc import utc_day
 from artificer.testing.rig import Rig, SteppingClock
-from artificer.utc import utc_day
 from artificer.values.canon import canonical
 from artificer.values.model import FailureCode, ModelFailure, ModelReply, RetryDelta, Usage
 from artificer.values.tokens import tokens_of

@@ -19,12 +19,12 @@ from artificer.errors import (
     TamperedError,
 )
 from artificer.ports import Durability, Head
-from artificer.shielded import finished
 from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
 from artificer.storage.sqlite.log_space import FRAME, LogSpace
 from artificer.storage.sqlite.transaction import Transaction, commit
+from artificer.system.shielded import finished
 from artificer.testing.records import records_after
 from sampling import sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from artificer.utc import utc_timestamp
+from artificer.system.utc import utc_timestamp
 from artificer.values.blocks import CallStatus
 
 Now = Callable[[], int]

@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 
-from artificer.utc import utc_timestamp
+from artificer.system.utc import utc_timestamp
 
 FACTS = (
     *("run", "cause", "ended", "seconds", "executing", "slots", "dispatcher", "health"),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from artificer.files import FILE_MODE, private_folder
+from artificer.system.files import FILE_MODE, private_folder
 
 
 @contextmanager

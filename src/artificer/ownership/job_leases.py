@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from artificer.errors import OperatorError
 from artificer.ownership.local import UNKNOWN, FormerOwner
-from artificer.readonly import ReadOnlyDatabase
-from artificer.utc import utc_text
+from artificer.system.read_only import ReadOnlyDatabase
+from artificer.system.utc import utc_text
 
 FILE = "jobs.db"
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from artificer.errors import OperatorError
-from artificer.files import FILE_MODE, private_folder, sync_folder
 from artificer.ownership.fifo import drop
 from artificer.ownership.job_leases import PREFIX, find_lease
 from artificer.ownership.local import GONE, UNKNOWN, FormerOwner, Hold, LocalOwner
+from artificer.system.files import FILE_MODE, private_folder, sync_folder
 
 FOLDER, CALLS = "owners", "calls"
 SERVERS = ".servers"

@@ -12,7 +12,7 @@ from artificer.providers.attachments import fault_of, messages_part
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, prepare_request
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.sdk import SdkProvider
-from artificer.tls import shared_context
+from artificer.system.tls import shared_context
 from artificer.values.blocks import AttachedBlock, Message
 
 

@@ -9,7 +9,7 @@ import rtoml
 from msgspec import Struct
 
 from artificer import providers
-from artificer.files import packaged
+from artificer.system.files import packaged
 
 UNKNOWN = 4_096
 """Tokens that every model can write."""

@@ -11,7 +11,7 @@ from msgspec import Struct, convert
 
 from artificer import providers
 from artificer.errors import ConfigError
-from artificer.files import packaged
+from artificer.system.files import packaged
 
 PROTOCOL = "openai-chat"
 """The kind of provider that all profiles are of."""

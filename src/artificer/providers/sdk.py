@@ -20,7 +20,7 @@ from artificer.providers.attempts import AttemptLimits, OpenStream, generate_wit
 from artificer.providers.dialects import Dialect
 from artificer.providers.endpoint import Endpoint, lacking
 from artificer.secrets.resolver import ENVIRONMENT
-from artificer.tls import shared_context
+from artificer.system.tls import shared_context
 from artificer.values.blocks import Message
 from artificer.values.model import Delta, ModelFailure, ModelReply
 

@@ -15,8 +15,8 @@ import rtoml
 from msgspec import Struct
 
 from artificer import render
-from artificer.files import packaged
 from artificer.render.numbers import ENGLISH, FORMS, NumberForm
+from artificer.system.files import packaged
 
 _SCRIPTS = (
     ("ar", "؀-ۿݐ-ݿ"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from artificer import render
-from artificer.files import packaged
+from artificer.system.files import packaged
 
 
 @cache

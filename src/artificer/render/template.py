@@ -14,8 +14,8 @@ from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from artificer import render
-from artificer.files import packaged
 from artificer.render.text import one_line, straight
+from artificer.system.files import packaged
 
 
 def filled(template: str, **values: object) -> Markup:

@@ -16,7 +16,7 @@ from artificer.core.budget import max_price
 from artificer.core.price import Price
 from artificer.core.spec import RunSpec
 from artificer.ports import Amount, Reservation, Settlement, SpendingLimit, Spent
-from artificer.utc import utc_day
+from artificer.system.utc import utc_day
 from artificer.values.model import FailureCode, ModelFailure, ModelReply
 
 EXPIRES_MS = 3_600_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from artificer.ports import Budget, SpendingLimit, Spent
-from artificer.utc import utc_day
+from artificer.system.utc import utc_day
 
 
 class DayBudget(Struct, frozen=True):

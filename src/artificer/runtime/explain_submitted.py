@@ -8,7 +8,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.runtime.abandoned import AbandonedRun
 from artificer.runtime.explain_why import why_fallen, why_of
 from artificer.runtime.load import Loaded
-from artificer.utc import utc_text
+from artificer.system.utc import utc_text
 
 
 def workers_go_on(state: RunState, retry_at: int | None) -> bool:

@@ -10,9 +10,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from artificer.errors import InvalidValueError
-from artificer.files import private_folder
 from artificer.runtime.feed import Subscription
 from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, message_reader, short_path
+from artificer.system.files import private_folder
 from artificer.values.arguments import is_file_name
 
 

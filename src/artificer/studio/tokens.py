@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from artificer.errors import AuthorError, InvalidValueError, NotFoundError, TamperedError
-from artificer.files import private_file, private_folder, sync_folder
+from artificer.system.files import private_file, private_folder, sync_folder
 from artificer.values.base import Meta, Value, ValueReader
 
 TokenScope = Literal["read", "act", "approve", "work", "admin"]

@@ -8,7 +8,7 @@ from unicodedata import category
 
 from markupsafe import Markup, escape
 
-from artificer.utc import utc_moment, utc_timestamp
+from artificer.system.utc import utc_moment, utc_timestamp
 from artificer.values.text import numbered
 
 _STATUS = {

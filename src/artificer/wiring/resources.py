@@ -32,7 +32,7 @@ from artificer.runtime.relay import Relay
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.run_list import RunLister
 from artificer.runtime.stream import EventReader
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.values.arguments import new_run_id
 from artificer.values.base import Digest
 from artificer.wiring.limits import request_limits

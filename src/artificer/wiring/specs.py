@@ -22,10 +22,10 @@ from artificer.core.price import Price
 from artificer.core.rules import RULES
 from artificer.core.spec import Fallback, Limits, RunSpec
 from artificer.errors import AuthorError, ConfigError, InvalidValueError
-from artificer.files import packaged
 from artificer.ports import Provider
 from artificer.providers.caller import NAME as CALLER
 from artificer.providers.chain import chained
+from artificer.system.files import packaged
 from artificer.wiring.providers import wire_of
 from artificer.wiring.replies import continuations_of, longest_reply_of, max_tokens_of
 from artificer.wiring.settings import choices_of, settings_facts

@@ -20,7 +20,7 @@ from artificer.errors import ConfigError
 from artificer.plugins import load, on_call
 from artificer.ports import Executor
 from artificer.runtime.view import JournalReader
-from artificer.system import keep_memory_private
+from artificer.system.private_memory import keep_memory_private
 from artificer.values.by_identity import ByIdentity
 from artificer.values.model import ToolChoice
 from artificer.wiring.resources import WorldResources

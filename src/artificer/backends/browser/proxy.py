@@ -21,7 +21,7 @@ from artificer.backends.browser.spec.scope import (
     names_port,
 )
 from artificer.contracts.public_address import is_public
-from artificer.shielded import shielded
+from artificer.system.shielded import shielded
 from artificer.values.text import clip
 
 MAX_HEAD = 64 * 1024

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from artificer.backends.http.spec.request import HttpRequest, resolved
 from artificer.contracts.public_address import is_public
-from artificer.tls import shared_context
+from artificer.system.tls import shared_context
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import httpx2
 
-from artificer.tls import shared_context
+from artificer.system.tls import shared_context
 
 
 class _Bounded(httpx2.AsyncByteStream):

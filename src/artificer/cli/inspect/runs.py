@@ -22,7 +22,7 @@ from artificer.errors import ArtificerError
 from artificer.runtime.progress import ReportProgress
 from artificer.runtime.run_list import RunFilter
 from artificer.runtime.summary import RunSummary
-from artificer.utc import utc_text
+from artificer.system.utc import utc_text
 
 OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")
 COLUMNS = ("RUN", "STARTED (UTC)", "KIND", "STATUS", "RECORDS", "MODEL", "PROMPT")

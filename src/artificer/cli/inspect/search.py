@@ -15,7 +15,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import milliseconds
 from artificer.cli.terminal.working import working
 from artificer.runtime.search import Hit
-from artificer.utc import utc_text
+from artificer.system.utc import utc_text
 from artificer.values.words import terms_of
 
 

@@ -19,7 +19,7 @@ from artificer.core.events import PromptReceived
 from artificer.core.fallback import models_in_words
 from artificer.core.record import EventLine, IntentLine
 from artificer.runs import History, Run
-from artificer.utc import utc_text
+from artificer.system.utc import utc_text
 
 NAME_WIDTH = 18
 """As wide as the longest name of an event or intent, ``ApprovalAnswered``, and an arrow."""

@@ -19,7 +19,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.errors import OperatorError
 from artificer.runtime.summary import RunSummary
-from artificer.utc import utc_text
+from artificer.system.utc import utc_text
 from artificer.world import World
 
 _OVER = get_args(DeliverableStatus)

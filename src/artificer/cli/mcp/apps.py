@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from artificer.cli import mcp
-from artificer.files import packaged
 from artificer.render.stylesheet import stylesheet
+from artificer.system.files import packaged
 
 EXTENSION = "io.modelcontextprotocol/ui"
 

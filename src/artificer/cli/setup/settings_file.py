@@ -12,7 +12,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.config import FILE_NAME
 from artificer.errors import ConfigError
-from artificer.files import packaged
+from artificer.system.files import packaged
 from artificer.wiring.provider_findings import SUGGESTED, provider_findings
 from artificer.wiring.providers import split_model
 

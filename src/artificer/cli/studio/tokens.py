@@ -13,8 +13,8 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.studio.tokens import ApiToken, ApiTokens
-from artificer.system import SystemClock
-from artificer.utc import utc_day
+from artificer.system.clock import SystemClock
+from artificer.system.utc import utc_day
 
 
 def new(settings: Settings, options: NewTokenOptions) -> Exit:

@@ -9,7 +9,7 @@ from artificer.core.gate import judge
 from artificer.core.verdict import Verdict
 from artificer.policies.engine import consult_here
 from artificer.ports import Call, Executor, Lasting, Receipt
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.values.blocks import ToolUseBlock
 from artificer.wiring.toolbox import ToolBox
 

@@ -20,7 +20,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
 from artificer.cli.terminal.words import count
 from artificer.errors import NotFoundError
-from artificer.utc import utc_text
+from artificer.system.utc import utc_text
 
 
 async def list_workspaces(settings: Settings, options: ListWorkspacesOptions) -> Exit:

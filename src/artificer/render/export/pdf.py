@@ -17,7 +17,6 @@ from xml.etree.ElementTree import Element, SubElement, fromstring
 from artificer.artifacts.any_artifact import Artifact
 from artificer.artifacts.svg.payload import Svg
 from artificer.errors import InvariantError, MissingExtraError, OperatorError
-from artificer.files import packaged
 from artificer.plugins import load
 from artificer.render import export
 from artificer.render.export.exported import Exported, ExportStep, Files
@@ -27,6 +26,7 @@ from artificer.render.export.paper import is_rtl, paper
 from artificer.render.export.single import picture_of, to_png
 from artificer.render.export.tree import written
 from artificer.render.report import Provenance, Report
+from artificer.system.files import packaged
 
 _PNG = "data:image/png;base64,"
 _SHARP = 3.0

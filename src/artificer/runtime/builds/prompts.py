@@ -8,7 +8,7 @@ from pathlib import Path
 from artificer import builds
 from artificer.builds.prompt import FILES
 from artificer.errors import ConfigError
-from artificer.files import packaged
+from artificer.system.files import packaged
 
 MAX_BYTES = 64 * 1024
 """Largest file of instructions that is read."""

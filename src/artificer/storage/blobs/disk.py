@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from artificer.errors import ConfigError, OperatorError, TamperedError
-from artificer.files import private_folder, sync_folder
 from artificer.ports import Durability
-from artificer.readonly import not_readable
 from artificer.storage.blobs.names import hex_of, not_found
+from artificer.system.files import private_folder, sync_folder
+from artificer.system.read_only import not_readable
 from artificer.values.canon import digest_of
 
 STALE_SECONDS = 3600

@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from artificer.errors import AccessError, ArtificerError, NotFoundError, OperatorError
 from artificer.ports import Head
-from artificer.shielded import finished
 from artificer.storage.remote.client import ApiCall, UnreachableError
 from artificer.storage.remote.leases import HeldJob
 from artificer.storage.remote.permits import LimitOf
 from artificer.storage.remote.storage import RemoteStorage
+from artificer.system.shielded import finished
 
 log = logging.getLogger("artificer.worker")
 

@@ -23,7 +23,7 @@ import orjson
 from msgspec import Struct, json
 
 from artificer.errors import OperatorError, TamperedError
-from artificer.files import private_file, sync_folder
+from artificer.system.files import private_file, sync_folder
 
 SLOTS, SLOT_BYTES = 64, 512
 _SIZE = SLOTS * SLOT_BYTES

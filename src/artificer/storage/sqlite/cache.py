@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from artificer.errors import OperatorError
-from artificer.files import private_file, private_folder
+from artificer.system.files import private_file, private_folder
 
 BUSY_SECONDS = 2.0
 """How long to wait while another process writes a cache: longer would cost more than it saves."""

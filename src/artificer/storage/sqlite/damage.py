@@ -18,8 +18,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from artificer.errors import TamperedError
-from artificer.files import private_file, sync_folder
 from artificer.storage.sqlite.anchor import newest_mark
+from artificer.system.files import private_file, sync_folder
 
 log = logging.getLogger("artificer.storage")
 

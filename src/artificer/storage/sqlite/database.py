@@ -14,9 +14,9 @@ from artificer.errors import (
     OperatorError,
     TamperedError,
 )
-from artificer.files import private_file, private_folder, sync_folder
 from artificer.ports import Durability
 from artificer.storage.chain import FORMAT, genesis
+from artificer.system.files import private_file, private_folder, sync_folder
 from artificer.values.release import RELEASE
 
 FAULTS = (sqlite3.Error, UnicodeDecodeError, InvalidValueError)

@@ -11,7 +11,6 @@ from typing import ClassVar, TypeVar
 
 from artificer.errors import OperatorError
 from artificer.ports import Reached
-from artificer.readonly import ReadOnlyDatabase
 from artificer.storage.sqlite.cache import (
     BUSY_SECONDS,
     is_damage,
@@ -20,6 +19,7 @@ from artificer.storage.sqlite.cache import (
     unusable_cache,
 )
 from artificer.storage.sqlite.database import is_busy
+from artificer.system.read_only import ReadOnlyDatabase
 
 T = TypeVar("T")
 

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from artificer.errors import ArtificerError, OperatorError, TamperedError
 from artificer.ports import Durability
-from artificer.readonly import ReadOnlyDatabase
 from artificer.storage.sqlite.anchor import Anchor, Mark, anchor_path, check_anchor, newest_mark
 from artificer.storage.sqlite.damage import keep_damaged, require_database
 from artificer.storage.sqlite.database import (
@@ -23,6 +22,7 @@ from artificer.storage.sqlite.database import (
     is_older,
 )
 from artificer.storage.sqlite.upgrade import upgrade
+from artificer.system.read_only import ReadOnlyDatabase
 
 log = logging.getLogger("artificer.storage")
 

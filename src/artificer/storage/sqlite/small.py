@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from artificer.readonly import ReadOnlyDatabase
 from artificer.storage.sqlite.database import FAULTS, designed
 from artificer.storage.sqlite.reader import Source
+from artificer.system.read_only import ReadOnlyDatabase
 
 T = TypeVar("T")
 

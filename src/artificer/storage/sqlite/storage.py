@@ -8,10 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from artificer.errors import TamperedError
-from artificer.files import make_private
 from artificer.ports import Snapshots, Storage, StoragePlace
 from artificer.ports.clock import wall_time
-from artificer.readonly import not_readable
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.sqlite.anchor import anchor_path
@@ -25,6 +23,8 @@ from artificer.storage.sqlite.signals import SqliteSignals
 from artificer.storage.sqlite.snapshots import NoSnapshots, SqliteSnapshots
 from artificer.storage.sqlite.upgrade import OLDER_VERSIONS
 from artificer.storage.sqlite.versions import SqliteVersions
+from artificer.system.files import make_private
+from artificer.system.read_only import not_readable
 
 JOURNAL, BLOBS, SNAPSHOTS = "journal.db", "blobs", "snapshots.db"
 SEARCH, RUNS = "search.db", "runs.db"

@@ -14,13 +14,13 @@ from typing import TypeVar
 
 from artificer.errors import ArtificerError
 from artificer.ports import Durability
-from artificer.readonly import ReadOnlyDatabase
 from artificer.storage.agreement import agreed_names, agreed_version
 from artificer.storage.notes import range_of, read_note, versions_of
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.database import FAULTS, connect, designed, only_read
 from artificer.storage.sqlite.reader import last_note, snapshot
 from artificer.storage.sqlite.transaction import commit
+from artificer.system.read_only import ReadOnlyDatabase
 
 T = TypeVar("T")
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
-from artificer.shielded import ShieldedFuture
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
 from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.transaction import KnownTotals, Transaction, commit
+from artificer.system.shielded import ShieldedFuture
 
 T = TypeVar("T")
 

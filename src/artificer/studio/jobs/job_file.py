@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 
 from artificer.errors import OperatorError
-from artificer.files import private_file, private_folder
+from artificer.system.files import private_file, private_folder
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS jobs (

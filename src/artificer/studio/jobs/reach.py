@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.contracts.capabilities import OPERATIONS, Operation, prefixes
 from artificer.core.spec import RunSpec
-from artificer.utc import utc_day
+from artificer.system.utc import utc_day
 
 DAY_MS = 86_400_000
 

@@ -17,7 +17,7 @@ from artificer.render.charts.measure import FONT, width
 from artificer.render.charts.style import LINE as LINE_COLOUR
 from artificer.render.charts.style import STRONG_LINE, ChartSpec
 from artificer.render.numbers import NumberForm
-from artificer.utc import utc_moment
+from artificer.system.utc import utc_moment
 
 PADDING = 6
 """Between the drawing and the words at its axis."""

@@ -1,12 +1,9 @@
-"""The real clock, real ids, and the process itself."""
+"""The real clock and real ids."""
 
 from __future__ import annotations
 
-import os
 import secrets
-import sys
 import time
-from functools import cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -41,24 +38,3 @@ class SystemClock:
             characters.append(_ALPHABET[digit])
         chance = "".join(secrets.choice(_ALPHABET) for _ in range(6))
         return "".join(reversed(characters)) + "-" + chance
-
-
-DUMPABLE = "ARTIFICER_DUMPABLE"
-"""The environment variable that keeps this process open to debuggers when it is ``1``."""
-
-_PR_SET_DUMPABLE = 4
-
-
-@cache
-def keep_memory_private() -> None:
-    """Close this process's memory to other processes of the same user (on Linux).
-
-    Its environment and its memory hold keys: without this, every program that a tool starts could
-    read them from ``/proc`` or attach to the process. The started programs are ordinary processes.
-    Root's processes can still read everything.
-    """
-    if not sys.platform.startswith("linux") or os.environ.get(DUMPABLE) == "1":
-        return
-    import ctypes  # rarely needed
-
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from artificer.ports import Clock
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.testing.clock_suite import ClockSuite
 from artificer.testing.rig import SteppingClock
 from suite_faults import faults
