@@ -40,10 +40,11 @@ def counted(
         body = sent()
         if not 0 < input_tokens <= len(body) + attached + OVERHEAD_TOKENS:
             input_tokens = tokens_of(body) + attached
-    wrote = sum(tokens_of(block.identity()) for block in blocks)
-    output_tokens = reported.output_tokens
-    if not (1 if blocks else 0) <= output_tokens <= max(longest, wrote):
-        output_tokens = wrote
+    output_tokens, least = reported.output_tokens, 1 if blocks else 0
+    if not least <= output_tokens <= longest:
+        wrote = sum(tokens_of(block.identity()) for block in blocks)
+        if not least <= output_tokens <= wrote:
+            output_tokens = wrote
     parts = (reported.cached_tokens, reported.written_tokens)
     if min(parts) < 0 or sum(parts) > input_tokens:
         parts = (0, 0)

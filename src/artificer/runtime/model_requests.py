@@ -266,14 +266,15 @@ def _checked(provider: str, reply: object) -> ModelReply | ModelFailure:
 
 def _check_counts(reply: ModelReply | ModelFailure) -> None:
     """Check that a reply's numbers can be recorded; what they may truly be is `counted`'s."""
-    counts = {"/attempts": reply.attempts}
+    counts = {"attempts": reply.attempts}
     if isinstance(reply, ModelReply):
-        usage = structs.asdict(reply.usage)
-        counts |= {f"/usage/{name}": count for name, count in usage.items()}
-    for where, count in counts.items():
-        if abs(count) > MAX_SAFE_INTEGER:
-            reason = "must be a number between -(2**53 - 1) and 2**53 - 1"
-            raise InvalidValueError(type(reply).__name__, where, reason)
+        counts = {**counts, **structs.asdict(reply.usage)}
+    if max(counts.values()) <= MAX_SAFE_INTEGER and min(counts.values()) >= -MAX_SAFE_INTEGER:
+        return
+    name = next(name for name, count in counts.items() if abs(count) > MAX_SAFE_INTEGER)
+    where = "/attempts" if name == "attempts" else f"/usage/{name}"
+    reason = "must be a number between -(2**53 - 1) and 2**53 - 1"
+    raise InvalidValueError(type(reply).__name__, where, reason)
 
 
 def _counted(

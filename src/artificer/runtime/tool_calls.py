@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 from msgspec import Struct, structs
@@ -117,7 +117,10 @@ class ToolCalls(Struct, frozen=True):
             whole=whole,
             attachments=attachments,
             data=None if data.data is None else digest_of(data.data),
-            **_of_child(receipt),
+            usage=receipt.usage,
+            cost_micros=receipt.cost_micros,
+            taint=receipt.taint,
+            handover=receipt.handover,
         )
         return Outcome(event, blobs=() if data.data is None else (data.data,))
 
@@ -292,12 +295,6 @@ def _waiting(run: str, at: int, intent: CallTool, idle: IdleRun, started: float)
     return ev.CallWaiting(
         at=at, intent=intent.n, run=idle.run, standing=standing, duration_ms=duration
     )
-
-
-def _of_child(receipt: Receipt) -> dict[str, Any]:
-    """Return the members of a receipt that are about the run that its call started."""
-    names = ("usage", "cost_micros", "taint", "handover")
-    return {name: getattr(receipt, name) for name in names}
 
 
 def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) -> Receipt:
