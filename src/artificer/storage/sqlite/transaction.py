@@ -33,6 +33,9 @@ from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.reader import last_note, read_tip
 from artificer.values.canon import digest_of
 
+MAX_KNOWN = 256
+"""Accounts whose totals are remembered: more are read again."""
+
 
 class KnownTotals:
     """The amounts that accounts have spent, as one connection has read or written them.
@@ -46,7 +49,7 @@ class KnownTotals:
 
     def begin(self, tip: Tip) -> dict[str, Amount]:
         """Return what is known of a world that ends there, for a transaction to change."""
-        if tip != self._at:
+        if tip != self._at or len(self._totals) > MAX_KNOWN:
             self._totals.clear()
         self._at = None  # until the transaction has come to its end
         return self._totals
