@@ -124,6 +124,31 @@ class TestCollecting:
             await world.maintenance.gc(older_than_s=0)
         assert world._resources.storage.blobs.has(loose)
 
+    @pytest.mark.req("gc-damaged")
+    @pytest.mark.parametrize(
+        "lost", ["DELETE FROM runs WHERE number = 1", "DELETE FROM versions WHERE number = 1"]
+    )
+    async def test_what_a_lost_row_led_to_stays(self, tmp_path: Path, lost: str) -> None:
+        config = Config(home=tmp_path, project="p")
+        async with World.open(config) as world:
+            await run(world)
+            for number in (1, 2):
+                tree = world._resources.storage.blobs.put(f"tree {number}".encode())
+                world._resources.storage.versions.add("docs", number, tree)
+        with sqlite3.connect(config.project_folder / "journal.db") as database:
+            database.execute(lost)
+        database.close()
+        async with World.open(config) as world:
+            before = set(world._resources.storage.blobs.digests())
+            for dry_run in (True, False):
+                with pytest.raises(TamperedError, match="What the journal refers to is not known"):
+                    await world.maintenance.gc(older_than_s=0, dry_run=dry_run)
+            for digest in files(world).digests():
+                age(world, digest, 2 * 3600)
+            check = await world.maintenance.fsck(repair=True)
+            assert check.orphans == [] and not any("aside" in done for done in check.repaired)
+            assert set(world._resources.storage.blobs.digests()) == before
+
     async def test_while_runs_go_on(self, world: World) -> None:
         async def collect() -> None:
             while True:

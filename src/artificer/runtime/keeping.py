@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import (
     AgingBlobs,
+    Auditable,
     BlobFiles,
     BlobStore,
     Journal,
@@ -61,8 +62,10 @@ async def collect(
     those in the journal only in a moment in which no record has come since they were found.
 
     Raises:
-        TamperedError: something cannot be read: what it refers to is not known.
+        TamperedError: something cannot be read, or is not as it was written: what it refers to is
+            not known.
     """
+    await _must_be_whole(journal)
     moment = time.time() - older_than_s
     old = set[str]()
     if aging is not None:
@@ -83,6 +86,18 @@ async def collect(
             _remove, collected, blobs, aging, sorted(old - reached), moment, dry_run
         )
     return collected
+
+
+async def _must_be_whole(journal: Journal) -> None:
+    """Raise TamperedError for a journal that may have lost a run or a version, and so references.
+
+    The tables that name them follow from the chain: what a lost row led to may be restored.
+    """
+    if isinstance(journal, Auditable) and (problems := await journal.audit()):
+        raise TamperedError(
+            f"What the journal refers to is not known. {problems[0]}",
+            hint="Nothing is removed. `artificer fsck` lists the damage; --repair restores tables.",
+        )
 
 
 def _loose(small: SmallBlobs, reached: set[str]) -> tuple[list[str], list[int]]:
@@ -155,6 +170,8 @@ async def check_world(
     moment = time.time() - GRACE_S
     old = set(await asyncio.to_thread(lambda: [*aging.put_before(moment)]))
     try:
+        if not check.verification.sound:
+            await _must_be_whole(journal)
         check.orphans = sorted(old - await reachable(journal, blobs, versions, progress))
     except ArtificerError as error:
         check.verification.problems.append(f"Orphans cannot be found: {error.message}")
