@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import get_type_hints
 
 import pytest
@@ -13,7 +15,7 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
-from artificer.errors import AuthorError, ConfigError
+from artificer.errors import AuthorError, ConfigError, NotFoundError, OwnedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.model import ModelFailure
 from artificer.world import World
@@ -99,3 +101,46 @@ async def test_a_run_delivers_a_report_unless_it_ends_in_json_or_is_a_chat() -> 
     assert (run.state.run_spec.kind, run.text) == ("deliver", "Hello.")
     with pytest.raises(AuthorError, match="ends in a report"):
         Agent(kind="deliver", output={"type": "object"})
+
+
+@pytest.mark.req("follow-up-sent")
+async def test_a_run_that_cannot_go_on_here_does_not_get_a_follow_up(tmp_path: Path) -> None:
+    tools, away = tmp_path / "tools", tmp_path / "away"
+    tools.mkdir()
+    (tools / "echo.clad.toml").write_text(
+        '[tool]\nname = "echo"\nversion = "1.0.0"\ndescription = "Say it."\neffect = "pure"\n'
+        'risk_tier = "low"\n[command]\nexec = ["echo"]\n'
+    )
+    provider = ScriptedProvider([say("Done."), say("Again.")])
+    agent = Agent(provider, kind="chat", tools=[str(tools)])
+    async with World.open(Config(home=tmp_path / "home", project="p")) as world:
+        run = await agent.run("Go.", world=world)
+        tools.rename(away)
+        with pytest.raises(NotFoundError):
+            await agent.follow_up(run, "And again.", world=world)
+        away.rename(tools)
+        run = await agent.follow_up(run, "And again.", world=world)
+    assert (run.text, run.state.turn) == ("Again.", 2)
+
+
+@pytest.mark.req("follow-up-sent")
+async def test_a_follow_up_does_not_reach_a_run_that_another_world_executes(tmp_path: Path) -> None:
+    config = Config(home=tmp_path, project="p")
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="pure")
+    async def wait() -> str:
+        """Wait."""
+        begun.set()
+        await goes_on.wait()
+        return "over"
+
+    agent = Agent(ScriptedProvider([reply(call("wait")), say("Done.")]), kind="chat", tools=[wait])
+    async with World.open(config) as world, World.open(config) as other:
+        running = asyncio.ensure_future(world.run("Go.", agent, run_id="one"))
+        await begun.wait()
+        with pytest.raises(OwnedError):
+            await agent.follow_up("one", "And again.", world=other)
+        goes_on.set()
+        assert (await running).state.turn == 2
+        assert (await other.get("one")).status == "completed"

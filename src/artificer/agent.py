@@ -34,7 +34,8 @@ from artificer.ports import Prompt
 from artificer.ports.attachment import split_prompt
 from artificer.values.arguments import instance, shown
 from artificer.values.parameters import named_parameters
-from artificer.world import World
+from artificer.wiring.engines import Attendance
+from artificer.world import World, follow_up
 
 if TYPE_CHECKING:
     from artificer.agent_arguments import (
@@ -130,16 +131,15 @@ class Agent(AgentDefinition[OutputT]):
     ) -> Run[OutputT]:
         """Continue a finished run with another prompt: a text, or texts with attachments.
 
-        Raises what :meth:`resume` does, AuthorError for over 8 MiB or too many attachments, and
-        ConfigError for one that the model cannot read.
+        A run that cannot be continued here does not get the prompt. Raises what :meth:`resume`
+        does, AuthorError for over 8 MiB or too many attachments, and ConfigError for one that the
+        model cannot read.
         """
         text, attachments = split_prompt(prompt)
         async with _opened(world) as world:
-            signal = FollowUp(text=text).verified()
-            await world.send(_id(run), signal, attachments=attachments, agent=self)
-            return await world.resume(
-                _id(run), self, approver=approver, observer=observer, deps=deps
-            )
+            message = FollowUp(text=text).verified()
+            attendance = Attendance(approver, None, observer, deps)
+            return await follow_up(world, _id(run), message, self, attachments, attendance)
 
     async def resume(
         self,

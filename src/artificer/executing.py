@@ -17,6 +17,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.events import RunEvent
 from artificer.ports import Prompt
 from artificer.runs import Run, make_run, text_of
+from artificer.runtime.engine import Send, nothing
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import watch
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
@@ -75,9 +76,13 @@ async def resumed(
     attendance: Attendance,
     take_over: bool = False,
     build_tokens: int | None = None,
+    send: Send = nothing,
 ) -> Run[OutputT]:
-    """Continue a run, attended with the dependencies that were passed to it."""
-    before, ended = await _ended(resources, run_id, agent)
+    """Continue a run, attended with the dependencies that were passed to it.
+
+    ``send`` posts a signal to it, as soon as nothing is in the way of going on.
+    """
+    before, ended = await _ended(resources, run_id, agent, goes_on=send is not nothing)
     if ended is not None:
         return ended
     wanted = recorded_provider(resources, agent, before.run_spec)
@@ -85,7 +90,7 @@ async def resumed(
     recorded = Recorded(run_id, before.run_spec, wanted, build_tokens, is_new)
     attendance = replace(attendance, deps=await dependencies(agent, attendance.deps))
     async with assemble_recorded(resources, agent, recorded, attendance) as engine:
-        state = await engine.resume(run_id, take_over=take_over)
+        state = await engine.resume(run_id, take_over=take_over, send=send)
         return await _made(resources, run_id, state, engine.judges.check)
 
 
@@ -125,12 +130,13 @@ async def watched(resources: WorldResources, run_id: str, after: int) -> AsyncIt
 
 
 async def _ended(
-    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT]
+    resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT], *, goes_on: bool
 ) -> tuple[RunState, Run[OutputT] | None]:
-    """Return how a run stands, and the run if it is over and has got no more signals."""
+    """Return how a run stands, and the run if it is over and gets no more signals."""
     storage = resources.storage
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
-    if state.phase is not RunPhase.FINISHED or await storage.signals.read(run_id, state.letters):
+    goes_on = goes_on or state.phase is not RunPhase.FINISHED
+    if goes_on or await storage.signals.read(run_id, state.letters):
         return state, None
     await _tidy(resources, run_id, state)
     reader = output_reader(agent, state.run_spec) if agent.has_output else None

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,11 +20,11 @@ from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.contracts.output import OutputT
-from artificer.core.signals import Signal
+from artificer.core.signals import FollowUp, Signal
 from artificer.core.submission import USUAL, Submission
 from artificer.events import RunEvent
 from artificer.executing import built, cancelled, forked, resumed, started, watched
-from artificer.ports import Approver, Clock, Prompt, Requiring, Storage
+from artificer.ports import Approver, Attachment, Clock, Prompt, Requiring, Storage
 from artificer.runs import Run
 from artificer.runtime.observe import Observer
 from artificer.runtime.stream import RunStream
@@ -37,7 +37,7 @@ from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.engines import Attendance
 from artificer.wiring.families import end_submitted as _end_submitted
 from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
-from artificer.wiring.signals import MessageOptions, send
+from artificer.wiring.signals import MessageOptions, attached, post, send
 from artificer.wiring.storage import OpenStorage, memory_storage, open_storage
 from artificer.wiring.submitting import submit
 
@@ -322,6 +322,24 @@ def _checked(config: Config | None) -> Config | None:
 async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolset:
     """Return the tools that a new run of an agent would have. Raises what `World.run` raises."""
     return await offered_tools(world._resources, defined(agent))
+
+
+async def follow_up(
+    world: World,
+    run_id: str,
+    message: FollowUp,
+    agent: AgentDefinition[OutputT],
+    attachments: Sequence[Attachment],
+    attendance: Attendance,
+) -> Run[OutputT]:
+    """Send a message to a run and continue it. Nothing is sent to one that cannot go on here.
+
+    Raises what `World.send` and `World.resume` raise.
+    """
+    own = world._resources
+    signal = await attached(own, run_id, message, attachments, agent)
+    send = partial(post, own.storage, run_id, signal)
+    return await resumed(own, run_id, agent, attendance, send=send)
 
 
 def observe(world: World, observer: Observer) -> None:

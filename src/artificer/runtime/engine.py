@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import ParamSpec, TypeVar
 
 from msgspec import Struct, field
 
@@ -38,6 +39,16 @@ from artificer.runtime.run_loop import IDLE, RunLoop
 from artificer.runtime.snapshot import Taker, restore
 from artificer.runtime.waiting import unfinished_above
 from artificer.values.release import RELEASE
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Send = Callable[[], Awaitable[object]]
+"""Posts one more signal to a run that is resumed, once it is acquired."""
+
+
+async def nothing() -> None:
+    """Post no signal."""
 
 
 class Engine(Struct):
@@ -92,7 +103,7 @@ class Engine(Struct):
         self.performer.recall(ledger.run, calls_made(ledger.state))
         return intents
 
-    async def resume(self, run: str, *, take_over: bool = False) -> RunState:
+    async def resume(self, run: str, *, take_over: bool = False, send: Send = nothing) -> RunState:
         """Continue a run where its journal ends, and receive the signals that wait for it.
 
         A finished run that got none is returned as it is. ``take_over`` takes the run away from an
@@ -106,10 +117,10 @@ class Engine(Struct):
         """
         before = await self._restore(run)
         signals = await self.signals.read(run, before.state.letters)
-        if before.state.phase is RunPhase.FINISHED and not signals:
+        if before.state.phase is RunPhase.FINISHED and not signals and send is nothing:
             return before.state
         ledger, before = await self._take_ledger(run, before, take_over=take_over)
-        return await self._run_until_idle(ledger, self._catch_up(ledger, before))
+        return await self._run_until_idle(ledger, _after(send, self._catch_up, ledger, before))
 
     async def _catch_up(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
         """Record what happened while no process drove the run; return the intents to perform."""
@@ -290,6 +301,13 @@ class Engine(Struct):
             self._loops.pop(ledger.run, None)
             await ledger.finish()
             self.observer.idle(ledger.run)
+
+
+async def _after(
+    send: Send, following: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    await send()
+    return await following(*args, **kwargs)
 
 
 def _taker(snapshots: Snapshots | None, run: str, before: Loaded | None) -> Taker | None:

@@ -43,12 +43,11 @@ async def send(
         AuthorError: attachments are too much, or do not belong to a message.
         ConfigError: the run's model cannot read one of them.
     """
-    if attachments:
-        signal = await _attached(world, run_id, signal, attachments, agent or AgentDefinition())
+    signal = await attached(world, run_id, signal, attachments, agent or AgentDefinition())
     return await post(world.storage, run_id, signal)
 
 
-async def _attached(
+async def attached(
     world: WorldResources,
     run_id: str,
     signal: Signal,
@@ -56,6 +55,8 @@ async def _attached(
     agent: AgentDefinition[Any],
 ) -> Signal:
     """Return a message with its attachments, whose bytes are then stored."""
+    if not attachments:
+        return signal
     storage = world.storage
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
     if not isinstance(signal, MessageSignal) or state.build is not None:

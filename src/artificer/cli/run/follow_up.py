@@ -13,6 +13,8 @@ from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.exits import Exit
 from artificer.core.signals import FollowUp
 from artificer.ports.attachment import attachment_at
+from artificer.wiring.engines import Attendance
+from artificer.world import follow_up as continued
 
 
 async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
@@ -24,11 +26,7 @@ async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
             run_id = await world.archive.find(options.run)
             agent = load_agent(options.agent, options.tools)
             message = FollowUp(by=user_name(), text=prompt).verified()
-            await world.send(run_id, message, attachments=attachments, agent=agent)
-            finished = await world.resume(
-                run_id,
-                agent,
-                approver=approver_for(progress.screen, unattended=options.unattended),
-                observer=progress,
-            )
+            approver = approver_for(progress.screen, unattended=options.unattended)
+            attendance = Attendance(approver, observer=progress)
+            finished = await continued(world, run_id, message, agent, attachments, attendance)
             return await deliver(world, finished, progress, options)
