@@ -17,7 +17,9 @@ from artificer.agent import Agent
 from artificer.core.record import EventLine, encode
 from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.runtime.fork import ForkChanges
 from artificer.storage.sqlite import SqliteJournal
+from artificer.system import SystemClock
 from artificer.values.base import Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
@@ -436,6 +438,31 @@ async def test_what_can_go_on_is_not_offered_for_pruning(shell: Shell, world: Wo
 
     await shell.run("cancel", waiting.id)
     assert "would prune 2 runs" in (await shell.run("prune", waiting.id)).err
+
+
+@pytest.mark.req("prune-age")
+async def test_what_went_on_lately_is_not_old(shell: Shell) -> None:
+    class Past:
+        def now(self) -> int:
+            return SystemClock().now() - 100 * 86_400_000
+
+        def new_run_id(self) -> str:
+            return SystemClock().new_run_id()
+
+    config = load_config(home=shell.home, project="test")
+    agent = Agent(ScriptedProvider([say("Yes.")] * 5), kind="chat")
+    async with World.open(config, clock=Past()) as world:
+        old, continued, origin = [(await agent.run("Go.", world=world)).id for _ in range(3)]
+    async with World.open(config) as world:
+        await agent.follow_up(continued, "And now?", world=world)
+        fork = await agent.fork(origin, ForkChanges(steer="Again."), world=world)
+        assert fork.status == "completed"
+
+    listed = await shell.run("prune", "--older-than", "90")
+    assert [line.split()[0] for line in listed.out.splitlines()] == [old, origin]
+    shown = (await shell.run("runs", "--json")).json()
+    days = {run["run"]: (run["changed"] - run["at"]) // 86_400_000 for run in shown}
+    assert days == {old: 0, origin: 0, continued: 100, fork.id: 100}
 
 
 @pytest.mark.req("cli-pipe")

@@ -51,13 +51,12 @@ SCANNED = 500
 class ListedRun(RunSummary, frozen=True):
     """A run as a list shows it, with what it has done and waits for.
 
-    ``changed`` is when its last event was. ``questions`` are the decisions of a person that it
-    waits for, itself; with ``waiting`` it waits for one, or for a run that does. ``parent`` is the
-    run that started it, ``agent`` the name by which that one called its agent. ``turns`` and
-    ``tokens`` are null where only an index knows them, and there is none.
+    ``questions`` are the decisions of a person that it waits for, itself; with ``waiting`` it waits
+    for one, or for a run that does. ``parent`` is the run that started it, ``agent`` the name by
+    which that one called its agent. ``turns`` and ``tokens`` are null where only an index knows
+    them, and there is none.
     """
 
-    changed: int = 0
     agent: str = ""
     parent: str = ""
     waiting: bool = False

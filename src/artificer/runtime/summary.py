@@ -16,7 +16,8 @@ from artificer.runtime.verify import tombstone
 class RunSummary(Struct, frozen=True):
     """A run as a list shows it.
 
-    ``at`` is when it began, in milliseconds since 1970-01-01 UTC. ``status`` is that of its
+    ``at`` is when it began, in milliseconds since 1970-01-01 UTC: for a fork, when its origin did;
+    ``changed`` is when its last event was. ``status`` is that of its
     deliverable, how it stands without one, or ``unreadable`` when a record is not what was written.
     A ``queued`` one was submitted, and no worker has begun it.
     """
@@ -29,6 +30,7 @@ class RunSummary(Struct, frozen=True):
     model: str = ""
     prompt: str = ""
     queued: bool = False
+    changed: int = 0
 
 
 async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> RunSummary:
@@ -40,21 +42,22 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> RunSum
             return RunSummary(run, seq, "pruned")
         (first,) = await journal.read(run, 0, limit=1)
         begun, newest = decode(first.body, blobs.get), decode(last.body, blobs.get)
-        status = await _status(journal, blobs, run, newest)
+        status, changed = await _standing(journal, blobs, run, newest)
         if not isinstance(begun, EventLine) or not isinstance(begun.event, PromptReceived):
             return RunSummary(run, seq, "unreadable")
         spec = begun.event.spec
         queued = await waits_for_worker(journal, run, spec, status, seq)
     except (ArtificerError, ValueError):
         return RunSummary(run, seq, "unreadable")
-    model = f"{spec.provider}/{spec.model}"
-    return RunSummary(run, seq, status, begun.event.at, spec.kind, model, spec.prompt, queued)
+    at, model = begun.event.at, f"{spec.provider}/{spec.model}"
+    return RunSummary(run, seq, status, at, spec.kind, model, spec.prompt, queued, changed)
 
 
-async def _status(
+async def _standing(
     journal: Journal, blobs: BlobStore, run: str, newest: EventLine | IntentLine
-) -> str:
-    """Return the status in a finished run's last record; for others only the state has it."""
+) -> tuple[str, int]:
+    """Return the status and the time in a finished run's last record, or else in the state."""
     if isinstance(newest, EventLine) and isinstance(newest.event, RunFinished):
-        return newest.event.status
-    return (await load(journal, blobs, run)).state.standing
+        return newest.event.status, newest.event.at
+    state = (await load(journal, blobs, run)).state
+    return state.standing, state.now

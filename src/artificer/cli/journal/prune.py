@@ -124,4 +124,4 @@ def _is_old(summary: RunSummary, statuses: Mapping[str, str], older_than: float 
         return False
     if _unfinished_above(summary.run, statuses):
         return False
-    return summary.at < (time.time() - older_than * 86_400) * 1000
+    return summary.changed < (time.time() - older_than * 86_400) * 1000
