@@ -280,6 +280,25 @@ async def test_a_follow_up_answered_in_a_sentence_leaves_the_report(shell: Shell
     assert "Rome is larger." in page and '<p dir="auto">Yes.</p>' in page
 
 
+@pytest.mark.req("cli-out-unwritable")
+@pytest.mark.parametrize("kind", ["deliver", "chat"])
+async def test_what_cannot_be_written_to_out_is_printed_all_the_same(
+    shell: Shell, kind: str
+) -> None:
+    (shell.cwd / "taken").write_text("a file")
+    async with StrictServer(Says("Four.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "--kind", kind, "2 + 2?", "--out", "taken/report")
+        again = await shell.run("resume", "last", "--out", "elsewhere")
+    assert result.code == 3
+    assert "The run cannot be written to taken/report: Not a directory." in result.err
+    assert "artificer resume " in result.err.splitlines()[-1] and "--out" in result.err
+    assert ("Four." if kind == "chat" else "report.html") in result.out
+    assert again.code == 0 and "Four." in (shell.cwd / "elsewhere/report.md").read_text()
+    exported = await shell.run("export", "last", "-o", "taken/last.run.gz")
+    assert (exported.code, exported.err.splitlines()[-1][:5]) == (3, "hint:")
+
+
 @pytest.mark.req("attachment-wires")
 async def test_files_are_attached_and_a_wrong_one_is_named(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_bytes(png())

@@ -220,7 +220,10 @@ def _explain(error: Exception) -> int:
         console.complain(error.message, error.hint)
         return exit_of(error)
     if isinstance(error, OSError):
-        console.complain(f"{error.strerror or error}: {error.filename or 'a file or connection'}")
+        console.complain(
+            f"{error.strerror or error}: {error.filename or 'a file or connection'}",
+            "Check the path, its permissions and the space on the disk.",
+        )
         return Exit.OPERATOR
     if package := package_behind(error):
         console.complain(

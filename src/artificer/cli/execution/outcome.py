@@ -14,6 +14,7 @@ from artificer.cli.terminal.console import complain, note, one_line, out, out_js
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, joined, tokens
 from artificer.config import Config
+from artificer.errors import OperatorError
 from artificer.report import Views
 from artificer.runs import Run
 from artificer.runtime.resuming import resume_command
@@ -29,7 +30,7 @@ async def deliver(world: World, run: Run, progress: Progress, options: OutcomeOp
         nodes = await world.archive.tree(run.id)
         return deliver_build(run, nodes, progress.failure, as_json=options.as_json)
     delivered = run.deliverable
-    views = _save(world, run, options.out) if delivered else None
+    views, unsaved = _save(world, run, options.out) if delivered else (None, None)
     if options.as_json:
         out_json(outcome_json(run, delivered, views, progress.failure))
     else:
@@ -40,6 +41,8 @@ async def deliver(world: World, run: Run, progress: Progress, options: OutcomeOp
     if delivered.message and not options.as_json:
         note(delivered.message)
     _summarise(run, delivered)
+    if unsaved:
+        raise unsaved
     return Exit.OK if run.status == "completed" else Exit.INCOMPLETE
 
 
@@ -55,12 +58,21 @@ def _print(run: Run, views: Views | None) -> None:
         out(run.text)
 
 
-def _save(world: World, run: Run, folder: Path | None) -> Views | None:
-    """A report always has its views in the project; the user's own folder is an extra copy."""
+def _save(world: World, run: Run, folder: Path | None) -> tuple[Views | None, OperatorError | None]:
+    """Write the views, and return what is wrong with the user's folder: the outcome is printed.
+
+    A report always has its views in the project; the user's own folder is an extra copy.
+    """
     views = None
     if run.state.run_spec.kind == "deliver":
         views = run.save(views_folder(world.config, run.id))
-    return run.save(folder.absolute()) if folder else views
+    try:
+        return (run.save(folder.absolute()) if folder else views), None
+    except OSError as error:
+        return views, OperatorError(
+            f"The run cannot be written to {folder}: {error.strerror or error}.",
+            hint=f"artificer resume {run.id} --out DIRECTORY writes it elsewhere.",
+        )
 
 
 def _summarise(run: Run, delivered: Deliverable) -> None:
