@@ -14,6 +14,7 @@ from cli_kit import Shell, text_of
 
 from artificer import Policy, Rule, World, load_config
 from artificer.agent import Agent
+from artificer.contracts.capabilities import Capabilities, Host
 from artificer.core.record import EventLine, encode
 from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -438,6 +439,31 @@ async def test_what_can_go_on_is_not_offered_for_pruning(shell: Shell, world: Wo
 
     await shell.run("cancel", waiting.id)
     assert "would prune 2 runs" in (await shell.run("prune", waiting.id)).err
+
+
+@pytest.mark.req("explain-who-refused")
+async def test_explain_names_who_refused_a_call(shell: Shell, world: World) -> None:
+    asks = Policy(rules=(Rule(tool="create_list", decision="ask", reason="lists are long"),))
+    outside = [call("host.read", path=path) for path in ("../a", "../a", "/etc/passwd")]
+    script = [reply(call("create_list", list=LIST), *outside), say("Well.")]
+    agent = Agent(
+        ScriptedProvider(script),
+        kind="deliver",
+        policy=asks,
+        capabilities=Capabilities(host=Host(folder=str(shell.cwd))),
+    )
+    waiting = await world.run("List it.", agent)
+    await agent.deny(waiting, reason="Too long.", by="Ada", world=world)
+    lines = (await shell.run("explain", waiting.id)).out.splitlines()
+    refused = [line[9:] for line in lines if " denied (turn 1): " in line]
+    assert refused == [
+        "create_list: denied (turn 1): create_list: Not run: it was not approved. Too long.",
+        "host.read: denied (turn 1): host.read: '../a' must not hold '..'.",
+        "host.read: denied (turn 1): host.read: '/etc/passwd' is not in the folder: paths are "
+        "relative to it.",
+    ]
+    told = (await shell.run("explain", waiting.id, "--json")).json()
+    assert {refusal["rule"] for refusal in told["refused"]} == {""}
 
 
 @pytest.mark.req("prune-age")

@@ -280,6 +280,17 @@ async def test_a_follow_up_answered_in_a_sentence_leaves_the_report(shell: Shell
     assert "Rome is larger." in page and '<p dir="auto">Yes.</p>' in page
 
 
+@pytest.mark.req("cli-long-names")
+async def test_a_name_that_the_model_made_up_does_not_fill_the_terminal(shell: Shell) -> None:
+    async with StrictServer(Calls(("long" * 20_000, "{}")), Says("Done."), Says("Yes.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("run", "--kind", "chat", "Go.")
+    assert result.code == 0 and "longlong" in result.err
+    for command in (("show", "last"), ("explain", "last")):
+        assert max(map(len, (await shell.run(*command)).out.splitlines())) < 800
+    assert max(map(len, result.err.splitlines())) < 800
+
+
 @pytest.mark.req("cli-out-unwritable")
 @pytest.mark.parametrize("kind", ["deliver", "chat"])
 async def test_what_cannot_be_written_to_out_is_printed_all_the_same(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -29,15 +30,23 @@ from artificer.runtime.explain_why import why_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.queued import is_queued
 from artificer.runtime.resuming import resume_command
-from artificer.runtime.turns import turns_of
+from artificer.runtime.turns import CallSummary, turns_of
 from artificer.values.model import Usage
+from artificer.values.text import clip
 
 SHOWN = 5
 """The limit on refusals that are reported one by one."""
 
 
+REASON = 400
+"""The limit on the characters of a refusal's reason that a tool gave."""
+
+
 class Refusal(Struct, frozen=True):
-    """Calls that did not run, for the same reason. ``turns`` are those they were made in."""
+    """Calls that did not run, for the same reason. ``turns`` are those they were made in.
+
+    ``rule`` is empty where no rule refused them, but the tool or a person did.
+    """
 
     tool: str
     verdict: str
@@ -151,10 +160,21 @@ def _refusals(lines: Sequence[Line]) -> Iterator[Refusal]:
         for call in turn.calls:
             refused = call.verdict not in ("allow", "ask", "") or call.status == "denied"
             if refused:
-                key = (call.tool, call.status, call.rule, call.reason)
+                key = (call.tool, call.status, *_refused_by(call))
                 found.setdefault(key, []).append(turn.number)
     for (tool, verdict, rule, reason), numbers in found.items():
         yield Refusal(tool, verdict, rule, reason, tuple(numbers))
+
+
+def _refused_by(call: CallSummary) -> tuple[str, str]:
+    """Return the rule that refused a call, if one did, and why; a person or the tool may have."""
+    if call.verdict not in ("allow", "ask"):
+        return call.rule, call.reason
+    try:
+        detail = json.loads(call.result)["detail"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        detail = call.result
+    return "", clip(str(detail), REASON)
 
 
 def _origin(lines: Sequence[Line]) -> ev.Origin | None:

@@ -6,7 +6,7 @@ import sys
 
 from artificer import events as happened
 from artificer.cli.chat.reasoning import ReasoningPrinter
-from artificer.cli.terminal.console import clean, note, one_line
+from artificer.cli.terminal.console import NAME, clean, note, one_line
 from artificer.cli.terminal.words import duration
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
@@ -84,7 +84,8 @@ class ReplyPrinter(Observer):
                 note(f"  {tool}  {one_line(message, ARGUMENTS)}{_portion(event)}", "dim")
             case happened.CallJudged(tool=tool, verdict=verdict) if verdict not in ("allow", "ask"):
                 word = verdict.replace("_", " ")
-                note(f"  {tool}  {word}  {one_line(event.reason, 200)}".rstrip(), "bad")
+                shown = one_line(tool, NAME)  # the model may have made it up
+                note(f"  {shown}  {word}  {one_line(event.reason, 200)}".rstrip(), "bad")
             case happened.ModelRequestFailed(code=code):
                 self.end_line()
                 self.failure = event

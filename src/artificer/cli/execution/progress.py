@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from artificer.cli.execution.build_progress import BuildProgress
-from artificer.cli.terminal.console import one_line
+from artificer.cli.terminal.console import NAME, one_line
 from artificer.cli.terminal.screen import Screen
 from artificer.cli.terminal.words import count, duration, joined
 from artificer.core import events as ev
@@ -202,7 +202,8 @@ class Progress(Observer):
             f"{problem.pointer or 'arguments'}: {problem.message}" for problem in event.problems
         )
         word = event.verdict.replace("_", " ")
-        self.screen.line(f"  {event.tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
+        tool = one_line(event.tool, NAME)  # the model may have made it up
+        self.screen.line(f"  {tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
 
     def _finished(self, event: CallFinished) -> None:
         style = None if event.status == "ok" else "bad"

@@ -61,6 +61,8 @@ def _some(label: str, texts: list[str]) -> list[tuple[str, str]]:
 
 def _refusal(refusal: Refusal) -> str:
     rule = f" by {refusal.rule}" if refusal.rule else ""
-    turns = ", ".join(map(str, refusal.turns[:SHOWN]))
-    more = "" if len(refusal.turns) <= SHOWN else ", …"
-    return f"{refusal.tool}: {refusal.verdict}{rule} (turn {turns}{more}): {refusal.reason}"
+    numbers = list(dict.fromkeys(refusal.turns))
+    turns = ", ".join(map(str, numbers[:SHOWN]))
+    more = "" if len(numbers) <= SHOWN else ", …"
+    why = f": {refusal.reason}" if refusal.reason else ""
+    return f"{refusal.tool}: {refusal.verdict}{rule} (turn {turns}{more}){why}"

@@ -20,6 +20,9 @@ _UNSAFE = re.compile(
 
 _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
 
+NAME = 100
+"""Characters of a tool's name that are shown."""
+
 
 def prepare() -> None:
     """Make the streams escape characters that they cannot encode."""
