@@ -13,6 +13,8 @@ COMMANDS = (
     ("runs",),
     ("show", "last"),
     ("explain", "last"),
+    ("approve", "last", "--list"),
+    ("resolve", "last"),
     ("replay", "last"),
     ("diff", "last", "last"),
     ("export", "last", "-o", "-"),

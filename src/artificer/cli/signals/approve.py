@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from artificer.cli.commands.signals import ApproveOptions
+from artificer.cli.opened_archive import opened_archive
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -16,13 +17,14 @@ from artificer.ports import Question
 
 async def approve(settings: Settings, options: ApproveOptions) -> Exit:
     """Send the answer, or list the calls that wait."""
+    if options.only_list:
+        async with opened_archive(settings) as archive:
+            run = await archive.get(await archive.find(options.run))
+        _show(run.id, run.questions, as_json=options.as_json)
+        return Exit.OK
     async with opened_world(settings) as world:
         run_id = await world.archive.find(options.run)
-        questions = (await world.get(run_id)).questions
-        if options.only_list:
-            _show(run_id, questions, as_json=options.as_json)
-            return Exit.OK
-        question = _choose(questions, options.call)
+        question = _choose((await world.get(run_id)).questions, options.call)
         note(f"{'deny' if options.deny else 'approve'} {question.tool} {question.arguments}")
         signal = AnswerCall(
             by=user_name(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from artificer.cli.commands.signals import ResolveOptions
+from artificer.cli.opened_archive import opened_archive
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
@@ -16,13 +17,14 @@ from artificer.errors import NotFoundError, OperatorError
 
 async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
     """Send the answer, or list the uncertain calls."""
+    if options.happened is None:
+        async with opened_archive(settings) as archive:
+            run = await archive.get(await archive.find(options.run))
+        _show(run.doubts, as_json=options.as_json)
+        return Exit.OK
     async with opened_world(settings) as world:
         run_id = await world.archive.find(options.run)
-        uncertain = (await world.get(run_id)).doubts
-        if options.happened is None:
-            _show(uncertain, as_json=options.as_json)
-            return Exit.OK
-        call = _choose(uncertain, options.call)
+        call = _choose((await world.get(run_id)).doubts, options.call)
         signal = Resolve(
             by=user_name(),
             call_id=call.call_id,
