@@ -47,10 +47,23 @@ async def test_filters_and_pages(shell: Shell) -> None:
     assert "--before b-2" in first.err
     (older,) = (await shell.run("runs", "--kind", "chat", "--before", "b-2", "--json")).json()
     assert older["run"] == "a-1"
-    assert (await shell.run("runs", "--before", "b-2")).out.splitlines()[1].startswith("a-1")
+    for before in ("b-2", "b"):
+        assert (await shell.run("runs", "--before", before)).out.splitlines()[1].startswith("a-1")
+    unknown = await shell.run("runs", "--before", "x-9")
+    assert (unknown.code, unknown.err.splitlines()[0]) == (3, "error: No run matches 'x-9'.")
     for nothing in (["--since", "2999-01-01"], ["--agent", "x"], ["--until", "2001-01-01"]):
         assert (await shell.run("runs", *nothing)).err == "No such runs.\n"
     assert (shell.world / "runs.db").exists()
+
+
+async def test_an_index_that_cannot_be_used_is_reported_once(
+    shell: Shell, caplog: pytest.LogCaptureFixture
+) -> None:
+    await filled(shell)
+    (shell.world / "runs.db").mkdir()
+    listed = await shell.run("runs", "--status", "completed")
+    assert (listed.code, len(listed.out.splitlines())) == (0, 3)
+    assert caplog.text.count("the index of runs is not used") == 1
 
 
 async def test_a_world_that_is_not_there_is_not_made(shell: Shell) -> None:

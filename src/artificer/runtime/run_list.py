@@ -146,13 +146,16 @@ class RunLister:
         looked at.
         """
         limit, before = whole("limit", limit, lowest=1), optional("before", before)
+        problem = ""
         for _ in range(2):  # a damaged index is removed when it is used, and made again
             try:
                 if not await self.update(NEAR if at_once else None, progress):
                     return await self._from_index(query, limit, before)
                 break
             except (OperatorError, TamperedError) as error:
-                log.warning("the index of runs is not used: %s", error.message)
+                if error.message != problem:
+                    log.warning("the index of runs is not used: %s", error.message)
+                problem = error.message
         return await self._scanned(query, limit, before, self._limit if at_once else None)
 
     async def counts(self) -> dict[str, int]:

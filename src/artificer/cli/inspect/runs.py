@@ -36,11 +36,12 @@ async def runs(settings: Settings, options: RunsOptions) -> Exit:
         raise click.UsageError("--tree and --all exclude each other.")
     filters = _filters(options)
     async with Archive.open(configuration(settings), indexing=bool(filters)) as archive:
+        before = await archive.find(options.before) if options.before else None
         if filters:
             with working(settings) as report:
-                summaries, older = await _filtered(archive, options, filters, report)
+                summaries, older = await _filtered(archive, options.limit, before, filters, report)
         else:
-            summaries, older = await _newest(archive, options)
+            summaries, older = await _newest(archive, options, before)
         config = archive.config
         trees = [await _tree(archive, of) for of in summaries] if options.as_tree else None
     if options.as_json:
@@ -82,17 +83,17 @@ def _filters(options: RunsOptions) -> RunFilter:
 
 
 async def _filtered(
-    archive: Archive, options: RunsOptions, wanted: RunFilter, report: ReportProgress
+    archive: Archive, limit: int, before: str | None, wanted: RunFilter, report: ReportProgress
 ) -> tuple[Sequence[RunSummary], bool]:
-    page = await archive.list_runs(options.limit, options.before, progress=report, **wanted)
+    page = await archive.list_runs(limit, before, progress=report, **wanted)
     return page.runs[::-1], page.next is not None
 
 
-async def _newest(archive: Archive, options: RunsOptions) -> tuple[Sequence[RunSummary], bool]:
+async def _newest(
+    archive: Archive, options: RunsOptions, before: str | None
+) -> tuple[Sequence[RunSummary], bool]:
     # One more than is printed shows whether there are older runs.
-    found = await archive.summaries(
-        options.limit + 1, builds=options.everything, before=options.before
-    )
+    found = await archive.summaries(options.limit + 1, builds=options.everything, before=before)
     return found[-options.limit :], len(found) > options.limit
 
 
