@@ -131,6 +131,7 @@ def test_its_settings_are_checked(project: Project) -> None:
     assert '"complete": false' in project.run('{"born_before": 1900}').stdout
     (project.folder / "artificer.toml").write_text("[backends.sqlite]\nmax_rows = 0\n")
     assert "backends.sqlite.max_rows" in project.run('{"born_before": 1900}').stderr
+    assert "no  settings backends.sqlite" in project.artificer("doctor").stdout
 
 
 @pytest.mark.req("plugin-backend")

@@ -16,6 +16,18 @@ from strict_server import Says, StrictServer
 SECRET = "sk-never-shown-0123456789"
 
 
+@pytest.mark.req("doctor-backend-settings")
+async def test_doctor_names_a_table_that_no_backend_reads(shell: Shell) -> None:
+    (shell.cwd / "artificer.toml").write_text("[backends.comand]\nx = 1\n[backends.command]\n")
+    result = await shell.run("doctor", "--json")
+    found = {finding["what"]: finding for finding in result.json()}
+    assert result.code == 0, "the package may be installed elsewhere"
+    unread = found["settings backends.comand"]
+    assert (unread["ok"], unread["hint"]) == (None, "Did you mean 'command'?")
+    assert unread["detail"] == "no installed package reads this table"
+    assert found["settings backends.command"]["detail"] == unread["detail"], "it has no settings"
+
+
 @pytest.mark.req("cli-doctor")
 async def test_doctor_asks_no_model_and_makes_nothing(shell: Shell) -> None:
     async with StrictServer() as server:

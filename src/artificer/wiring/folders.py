@@ -40,7 +40,7 @@ def manifests(folder: Path, config: Config, context: ExecutorContext) -> list[Ex
     executors: list[Executor] = []
     for name, declared in by_backend.items():
         backend = backend_of(name)
-        own = replace(context, settings=_settings(name, backend, config))
+        own = replace(context, settings=settings_of(name, backend, config))
         executors += checked_executors(name, backend.executors(declared, own))
     return executors
 
@@ -57,8 +57,11 @@ def checked_executors(backend: str, made: object) -> list[Executor]:
     return found
 
 
-def _settings(name: str, backend: Backend, config: Config) -> BaseModel | None:
-    """The settings of a backend: those of ``[backends.NAME]``, or of a table of its own."""
+def settings_of(name: str, backend: Backend, config: Config) -> BaseModel | None:
+    """Return a backend's settings: those of ``[backends.NAME]``, or of a table of its own.
+
+    Raises ConfigError.
+    """
     if backend.settings is None:
         return getattr(config, name, None)
     try:

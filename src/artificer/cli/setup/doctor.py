@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from artificer.backends.backend import backend_of
 from artificer.backends.sandbox.sandbox import choose, findings
 from artificer.cli.commands.setup import DoctorOptions
 from artificer.cli.configuration import configuration
@@ -20,9 +22,12 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.config import FILE_NAME, Config
 from artificer.errors import ConfigError, OperatorError
+from artificer.manifests.registry import BACKENDS
 from artificer.secrets.kinds import secrets_of
+from artificer.values.nearest import nearest
 from artificer.values.release import RELEASE
 from artificer.wiring.extras import EXTRAS, how_to_install, version_of
+from artificer.wiring.folders import settings_of
 from artificer.wiring.local_servers import CheckedProvider, ask_local
 from artificer.wiring.provider_findings import embedded_finding
 from artificer.wiring.sandbox import grants_of
@@ -88,10 +93,27 @@ def _places(config: Config) -> list[Diagnosis]:
     settings = FILE_NAME if Path(FILE_NAME).exists() else f"no {FILE_NAME} here"
     return [
         Diagnosis("settings", True, settings),
+        *_backend_settings(config),
         Diagnosis("home", True, str(config.home)),
         Diagnosis("project", True, str(config.project_folder)),
         *_shared(config),
     ]
+
+
+def _backend_settings(config: Config) -> Iterator[Diagnosis]:
+    """Each table of ``[backends]`` that no package reads, or that its package refuses."""
+    for name in config.backends:
+        what = f"settings backends.{name}"
+        try:
+            backend = backend_of(name) if name in BACKENDS else None
+            if backend is not None and backend.settings is not None:
+                settings_of(name, backend, config)
+                continue
+        except ConfigError as error:
+            yield Diagnosis(what, False, error.message, error.hint or "")
+            continue
+        hint = "" if name in BACKENDS else nearest(name, BACKENDS.names)
+        yield Diagnosis(what, None, "no installed package reads this table", hint)
 
 
 def _shared(config: Config) -> list[Diagnosis]:
