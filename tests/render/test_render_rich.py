@@ -16,6 +16,7 @@ from test_render_browser import assert_quiet
 
 from artificer.render.html import to_html
 from needs import reason
+from sampling import one_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -67,6 +68,11 @@ RULES: dict[str, Any] = {
 }
 """The dark theme changes nothing but colours: these rules find what that may break."""
 
+RULED = [
+    (width, theme) for theme in THEMES for width in one_of(WIDTHS, purpose=f"axe, {theme}, report")
+]
+"""The widths at which axe looks: each commit draws one for each theme."""
+
 
 @pytest.fixture(scope="module")
 def page(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
@@ -109,8 +115,7 @@ def test_it_asks_for_nothing_and_runs_no_script(page: Page) -> None:
 
 
 @pytest.mark.skipif(not AXE.exists(), reason=reason("axe-core"))
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "theme"), RULED)
 def test_axe_finds_nothing(page: Page, width: int, theme: str) -> None:
     at(page, width, theme)
     if page.value("typeof axe") == "undefined":
