@@ -1,4 +1,4 @@
-"""The servers that hand out runs, started once."""
+"""The server that hands out runs. It works even while nobody asks, so it ends with its module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from temporal_server import TemporalServer
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server() -> Iterator[TemporalServer]:
     with TemporalServer.running() as started:
         yield started
