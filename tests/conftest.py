@@ -100,9 +100,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Neighbo
     return Neighbours(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Print the seed, also in a quiet run."""
+    """Print the seed, also in a quiet run, and have workers import Artificer once for all."""
     if not hasattr(session.config, "workerinput"):
+        if getattr(session.config.option, "tx", None):
+            from forked_workers import use
+
+            use(session.config)
         drawn = f"explores, {EXPLORE:g} times as many examples" if EXPLORE else f"seed {SEED}"
         session.config.get_terminal_writer().line(
             f"{drawn} (ARTIFICER_SEED={SEED} draws the same samples)"

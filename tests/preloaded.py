@@ -10,6 +10,9 @@ streams, session and exit code, and a child of the tests, so that everything tha
 
 A process whose environment changes how an interpreter starts is a new interpreter, as is every
 process on a system without ``clone``.
+
+The workers of pytest-xdist are forks as well (forked_workers.py). Each has a server from its start,
+a fork of the same process, so that everything is imported once for all workers.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -59,6 +63,9 @@ READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE"}
 """Those that a fork reads, too. A warning of an import has passed by then."""
 
 LENGTH = struct.Struct("!Q")
+HIGHEST = 1 << 10
+"""Above every descriptor of a process that has just begun."""
+
 HUGE = 2 << 20
 MADV_COLLAPSE = 25
 ANONYMOUS = re.compile(r"(\w+)-(\w+) rw.p \w+ 00:00 0\s*(\[heap\])?$")
@@ -148,12 +155,34 @@ def _can_fork(argv: list[str], environment: dict[str, str], options: dict[str, A
 class _Server:
     """The process that has imported everything, and the connection to it."""
 
-    def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair()
+    def __init__(self, connection: socket.socket, wait: Callable[[], object]) -> None:
+        self._socket, self._wait = connection, wait
+        atexit.register(self.close)
+
+    @classmethod
+    def started(cls) -> _Server:
+        """Start one, which imports everything."""
+        ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, __file__, str(theirs.fileno())]
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
-        atexit.register(self.close)
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        return cls(ours, process.wait)
+
+    @classmethod
+    def forked(cls) -> _Server:
+        """Make one of a process that has imported everything; each new process leaves here."""
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid:
+            theirs.close()
+            return cls(ours, partial(os.waitpid, pid, 0))
+        os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+        os.dup2(2, 1)
+        os.closerange(3, theirs.fileno())
+        os.closerange(theirs.fileno() + 1, HIGHEST)
+        if request := _serve(theirs):
+            perform(request)
+        os._exit(0)
 
     def fork(self, request: dict[str, Any], streams: list[int]) -> int:
         """Return the number of the new process."""
@@ -164,16 +193,16 @@ class _Server:
 
     def close(self) -> None:
         self._socket.close()
-        self._process.wait()
+        self._wait()
 
 
-_servers: dict[int, _Server] = {}
+servers: dict[int, _Server] = {}
 
 
 def _server() -> _Server:
-    if os.getpid() not in _servers:
-        _servers[os.getpid()] = _Server()
-    return _servers[os.getpid()]
+    if os.getpid() not in servers:
+        servers[os.getpid()] = _Server.started()
+    return servers[os.getpid()]
 
 
 def exactly(connection: socket.socket, size: int) -> bytes:
@@ -183,7 +212,7 @@ def exactly(connection: socket.socket, size: int) -> bytes:
     return found
 
 
-def _requests(connection: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
+def requests(connection: socket.socket) -> Iterator[tuple[dict[str, Any], list[int]]]:
     while True:
         head, streams, _, _ = socket.recv_fds(connection, LENGTH.size, 3)
         if not head:
@@ -203,7 +232,7 @@ def _fork() -> int:
     return pid
 
 
-def _preload() -> None:
+def preload() -> None:
     ours = (module.name for module in pkgutil.walk_packages(artificer.__path__, "artificer."))
     for name in (*ours, *LIBRARIES):
         if not re.search(r"\.(testing|telemetry)\b|__main__$", name):
@@ -257,7 +286,7 @@ class _Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def _serve(connection: socket.socket) -> dict[str, Any] | None:
     """Fork once for each request. Returns the request in the new process, None at the end."""
-    for request, streams in _requests(connection):
+    for request, streams in requests(connection):
         pid = _fork()
         if pid == 0:
             connection.close()
@@ -336,13 +365,24 @@ def _code(end: SystemExit) -> int:
     return 1
 
 
+def become_worker(request: dict[str, Any], streams: list[int]) -> NoReturn:
+    """Be an interpreter with a server of its own."""
+    _become(request, streams)
+    servers[os.getpid()] = _Server.forked()
+    perform(request)
+
+
 def main() -> None:
     """Serve; each new process leaves here."""
-    _preload()
+    preload()
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         request = _serve(connection)
-    if request is None:
-        return
+    if request is not None:
+        perform(request)
+
+
+def perform(request: dict[str, Any]) -> NoReturn:
+    """Be the interpreter that was asked for, to its end."""
     code = 0
     try:
         _interpret(request["argv"])

@@ -51,6 +51,14 @@ def test_it_is_a_child_of_the_tests_that_has_loaded_everything() -> None:
     assert done.stdout.split() == [str(os.getpid()), "True"]
 
 
+@pytest.mark.skipif(preloaded.CLONE is None, reason="this machine has no clone: forks are starts")
+def test_a_worker_is_a_fork_as_well_and_so_is_its_server() -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        parent = Path(f"/proc/{os.getppid()}/cmdline").read_text(encoding="utf-8")
+        assert "forked_workers.py" in parent
+        assert os.getpid() in preloaded.servers
+
+
 def test_an_error_is_printed_with_its_line() -> None:
     done = preloaded.run(["-c", "1 / 0"], capture_output=True, text=True)
     assert done.returncode == 1
