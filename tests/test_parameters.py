@@ -32,9 +32,9 @@ from artificer import (
 )
 from artificer import types as public_types
 from artificer.agent_definition import AgentFields
-from artificer.argument_places import ADVICE, HABITS, PARTS, RUN, place_of
 from artificer.errors import AuthorError, BugError
 from artificer.providers.scripted import ScriptedProvider, say
+from artificer.wiring.argument_places import ADVICE, HABITS, PARTS, RUN, place_of
 from artificer.wiring.resources import WorldParts
 
 pytestmark = pytest.mark.req("door-parameters")

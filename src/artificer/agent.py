@@ -25,15 +25,15 @@ from artificer.agent_definition import (
     agent_tool,
     handoff_tool,
 )
-from artificer.argument_places import place_of
-from artificer.blocking import iterate, wait_for
 from artificer.contracts.output import OutputT
 from artificer.core.signals import AnswerCall, FollowUp
 from artificer.errors import AuthorError, NotFoundError
 from artificer.ports import Prompt
 from artificer.ports.attachment import split_prompt
+from artificer.system.blocking import iterate, wait_for
 from artificer.values.arguments import instance, shown
 from artificer.values.parameters import named_parameters
+from artificer.wiring.argument_places import place_of
 from artificer.wiring.engines import Attendance
 from artificer.world import World, follow_up
 

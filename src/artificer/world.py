@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from artificer.agent_definition import AgentDefinition, defined
-from artificer.argument_places import place_of
 from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
@@ -30,6 +29,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.stream import RunStream
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.parameters import named_parameters, refuse_unknown
+from artificer.wiring.argument_places import place_of
 from artificer.wiring.assemble import (
     offered_tools,
 )

@@ -95,16 +95,7 @@ class ToolCalls(Struct, frozen=True):
         if whole_text is not None:
             whole = await asyncio.to_thread(self.blobs.put, whole_text)
         duration = ms_since(started)
-        tell(
-            "tool",
-            run,
-            intent,
-            duration,
-            tool=intent.tool,
-            outcome=receipt.status,
-            chars=len(text),
-            result=text.encode(),
-        )
+        _tell_end(run, intent, duration, receipt.status, text)
         event = ev.ToolReturned(
             at=self.clock.now(),
             intent=intent.n,
@@ -287,6 +278,11 @@ def _keep(
         blobs.put(found.data)
         kept.append(block_of(found))
     return tuple(kept), note
+
+
+def _tell_end(run: str, intent: CallTool, duration: int, status: str, text: str) -> None:
+    facts = {"outcome": status, "chars": len(text), "result": text.encode()}
+    tell("tool", run, intent, duration, tool=intent.tool, **facts)
 
 
 def _waiting(run: str, at: int, intent: CallTool, idle: IdleRun, started: float) -> ev.CallWaiting:

@@ -1,1 +1,1 @@
-"""The machine: its clock, files and certificates, and work that a cancellation lets finish."""
+"""The machine: its clock, files and certificates, and work that outlasts a cancellation."""
