@@ -152,13 +152,13 @@ class TestTaking:
         return spy, world
 
     async def test_now_and_then_at_a_cost_that_is_linear(self) -> None:
-        (short, _), (long, world) = await self.taken(200), await self.taken(400)
+        (short, _), (long, world) = await self.taken(260), await self.taken(520)
         records = (await world.archive.verify()).records
         assert records // (2 * EVERY) <= long.states <= records // EVERY
         assert long.bytes < 2.6 * short.bytes, "each message is stored once"
 
     async def test_a_run_goes_on_from_it(self, caplog: pytest.LogCaptureFixture) -> None:
-        _, world = await self.taken(120)
+        _, world = await self.taken(150)
         storage = world._resources.storage
         whole = await load(storage.journal, storage.blobs, "long")
         restored = await restore(storage.journal, storage.blobs, storage.snapshots, "long")
@@ -326,10 +326,10 @@ class TestStores:
         config = Config(home=tmp_path, project="p", durability="process")
         (tmp_path / "p").mkdir()
         (tmp_path / "p" / "snapshots.db").write_bytes(b"not a database" * 100)
-        script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
+        script = [*(reply(call("nothing", n=n)) for n in range(149)), say("Done.")]
         async with World.open(config) as world:
             run = await world.run(
-                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100), kind="chat")
+                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=150), kind="chat")
             )
             assert run.text == "Done." and (await world.resume(run.id)).text == "Done."
             assert any("snapshot" in record.getMessage() for record in caplog.records)
@@ -337,10 +337,10 @@ class TestStores:
 
     async def test_it_is_no_part_of_the_journal(self, tmp_path: Path) -> None:
         config = Config(home=tmp_path, project="p", durability="process")
-        script = [*(reply(call("nothing", n=n)) for n in range(99)), say("Done.")]
+        script = [*(reply(call("nothing", n=n)) for n in range(149)), say("Done.")]
         async with World.open(config) as world:
             run = await world.run(
-                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=100), kind="chat")
+                "Go.", Agent(model=ScriptedProvider(script), limits=Limits(turns=150), kind="chat")
             )
             assert world._resources.storage.storage.snapshots.get(run.id) is not None
             assert (await world.archive.verify()).problems == []

@@ -44,7 +44,7 @@ from artificer.values.tokens import tokens_of
 
 log = logging.getLogger("artificer.run")
 
-EVERY = 256
+EVERY = 512
 """Records after which a run's state is kept again."""
 
 _MOVES = ("ContextCompacted", "CompactionFailed")
