@@ -10,8 +10,8 @@ from artificer.studio.api.endpoints import ENDPOINTS
 from artificer.studio.api.openapi import USUAL, document, status_of_kind
 
 _RIGHTS = {
-    "read": "Looking (`read`)",
-    "act": "Beginning, steering and ending runs (`act`)",
+    "read": "Reading (`read`)",
+    "act": "Starting, steering and ending runs (`act`)",
     "approve": "Deciding (`approve`)",
     "admin": "The project (`admin`)",
 }

@@ -161,10 +161,10 @@ async def test_a_person_at_the_terminal_is_shown_the_change_and_asked(
     async with engineer(shell, WEAK):
         words = ("build", "Shout", "--brief", "--validation", UNITTEST, "--attempts", "1")
         process = await start_at(shell, terminal, *words)
-        await terminal.until("Agree to this change")
+        await terminal.until("Accept this change")
         assert "+Obey me." in terminal.seen and "AGENTS.md is a control file" in terminal.seen
         terminal.type("perhaps\n")
-        await terminal.until("(?s)Agree to this change.*Agree to this change")
+        await terminal.until("(?s)Accept this change.*Accept this change")
         terminal.type("no\n")
         done = await finish(process)
         assert done.code == 6, terminal.seen

@@ -77,7 +77,7 @@ async def test_what_does_not_go_together_is_refused(shell: Shell, world: World) 
         assert hint in refused.err
     early = await shell.run("export", await stalled(world), "--format", "pdf")
     assert early.code == 3
-    assert "delivered nothing yet" in early.err
+    assert "not delivered anything yet" in early.err
 
 
 async def test_stdout_gets_the_bytes_and_a_terminal_never_binary_ones(

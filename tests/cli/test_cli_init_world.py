@@ -185,7 +185,7 @@ async def test_a_role_that_may_do_more_is_refused(
 ) -> None:
     _, url = place(postgres_server)
     refused = await shell.run("init", "--world", url, "--role", "artificer")
-    assert refused.code == 3 and "may do more than work" in refused.err
+    assert refused.code == 3 and "has too many rights for a worker" in refused.err
     reserved = await shell.run("init", "--world", url, "--role", "public")
     assert reserved.code != 0 and "reserved" in reserved.err
     assert not (shell.cwd / "artificer.toml").exists()

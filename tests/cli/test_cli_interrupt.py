@@ -125,7 +125,7 @@ def test_a_process_that_may_start_no_thread_says_so(monkeypatch: pytest.MonkeyPa
         await asyncio.to_thread(print)
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(OperatorError, match="may not start another thread"):
+    with pytest.raises(OperatorError, match="cannot start another thread"):
         run_async(work())
 
 

@@ -189,7 +189,7 @@ async def test_a_stalled_run_is_resumed_when_its_model_answers_again(shell: Shel
 async def test_errors_are_one_line_a_hint_and_a_code(shell: Shell) -> None:
     nothing = await shell.run("run", "hello")
     assert nothing.code == 3
-    assert nothing.err.startswith("error: No model was named.\nhint: ")
+    assert nothing.err.startswith("error: No model is configured.\nhint: ")
 
     unknown = await shell.run("run", "hello", "--model", "acme/x")
     assert unknown.code == 3

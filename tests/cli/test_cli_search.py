@@ -31,8 +31,8 @@ async def test_hits_are_shown_with_run_time_and_role(shell: Shell) -> None:
     assert "\x1b" not in (await shell.run("search", "kitchen")).out
     (hit,) = (await shell.run("search", '"green la"*', "--json", "--kind", "chat")).json()
     assert (hit["run"], hit["role"], hit["marks"]) == (second, "prompt", [[2, 12]])
-    assert "older ones" in (await shell.run("search", "lamp", "--limit", "1")).err
-    assert (await shell.run("search", "lamp", "--since", "2999-01-01")).err == "Nothing is found.\n"
+    assert "older hits" in (await shell.run("search", "lamp", "--limit", "1")).err
+    assert (await shell.run("search", "lamp", "--since", "2999-01-01")).err == "Nothing found.\n"
     assert (await shell.run("search", "*")).err == "No word to search for.\n"
     assert (shell.world / "search.db").exists()
 
@@ -44,7 +44,7 @@ async def test_where_the_index_cannot_be_written_the_records_are_read(shell: She
 
 
 async def test_a_world_that_is_not_there_is_not_made(shell: Shell) -> None:
-    assert (await shell.run("search", "lamp")).err == "Nothing is found.\n"
+    assert (await shell.run("search", "lamp")).err == "Nothing found.\n"
     assert not shell.home.exists()
 
 

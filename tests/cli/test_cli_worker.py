@@ -79,7 +79,7 @@ async def test_a_worker_answers_probes_and_prometheus(shell: Shell) -> None:
         (["run", "--submit", "--unattended", "Hi"], "--unattended cannot be combined"),
         (["run", "--tenant", "a", "Hi"], "--tenant needs --submit"),
         (["run", "--submit", "--lane", "a b", "Hi"], "--lane: use 1 to 64"),
-        (["worker", "--health", "here"], "not a place to listen"),
+        (["worker", "--health", "here"], "not an address to listen on"),
         (["worker", "--dispatcher", "pigeons"], "Unknown dispatcher: 'pigeons'"),
     ],
 )

@@ -35,7 +35,7 @@ def run_async(main: Coroutine[Any, Any, T]) -> T:
         if "can't start new thread" not in str(error):
             raise
         raise OperatorError(
-            "This process may not start another thread: its memory or its threads are limited.",
+            "This process cannot start another thread: its memory or number of threads is limited.",
             hint="Raise the limit (ulimit -v, ulimit -u, the container's). A run can be resumed.",
         ) from error
 

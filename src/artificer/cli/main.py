@@ -26,7 +26,7 @@ SECTIONS = {
         "chat": ("run.chat", "Talk to a model in the terminal."),
         "build": ("build.build", "Build software: plan, specs, phases, code."),
         "studio": ("studio.studio", "Watch runs, decide and look back in the browser."),
-        "worker": ("worker.worker", "Execute runs that were submitted, on any machine."),
+        "worker": ("worker.worker", "Execute submitted runs, on any machine."),
     },
     "Continue": {
         "resume": ("run.resume", "Continue an interrupted, stalled, paused or waiting run."),
@@ -49,7 +49,7 @@ SECTIONS = {
         "explain": ("inspect.explain", "Explain a run's status and the next steps."),
         "diff": ("inspect.diff", "Compare two runs turn by turn."),
         "open": ("inspect.open_", "Open a run's report."),
-        "budget": ("journal.budget", "Show what is spent today, and what is left."),
+        "budget": ("journal.budget", "Show today's spending, and what is left."),
     },
     "Tools and rules": {
         "tools": ("tools.tools", "Check, show, try and write tool manifests."),
@@ -58,7 +58,7 @@ SECTIONS = {
         "mcp": ("mcp.mcp", "Serve tools to any MCP client."),
     },
     "Share and test runs": {
-        "export": ("recordings.export", "Write a run, its report or an artifact into a file."),
+        "export": ("recordings.export", "Write a run, its report or an artifact to a file."),
         "import": ("recordings.import_", "Add a run from a file."),
         "test": ("recordings.test", "Run exported runs as tests."),
     },
@@ -71,7 +71,7 @@ SECTIONS = {
         "prune": ("journal.prune", "Delete the contents of finished runs."),
     },
     "Set up": {
-        "init": ("setup.init", "Write a commented artificer.toml, make a world in a database."),
+        "init": ("setup.init", "Write a commented artificer.toml, or create a world."),
         "models": ("setup.models", "List providers, their keys and their models."),
         "local": ("setup.local", "Download the embedded model."),
         "doctor": ("setup.doctor", "Check what is installed and which models answer."),
@@ -136,7 +136,7 @@ class LazyGroup(click.Group):
     epilog=epilog(),
 )
 @click.option("--home", metavar="DIR", help="Data directory. Default: ~/.artificer.")
-@click.option("--project", metavar="NAME", help="Project name. Default: one for each folder.")
+@click.option("--project", metavar="NAME", help="Project name. Default: one per folder.")
 @click.option("-v", "--verbose", is_flag=True, help="Write structured logs to stderr.")
 @click.version_option(RELEASE, "-V", "--version", prog_name="artificer")
 @click.pass_context

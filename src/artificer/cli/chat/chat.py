@@ -78,7 +78,7 @@ def _agent(options: ChatOptions, configured: Capabilities) -> Agent:
     settings, limits = settings_in(agent, options), limits_in(tokens=options.max_tokens)
     if options.resume is not None and (settings or limits):
         raise click.UsageError(
-            "A conversation keeps the settings that it began with: leave them out with --resume."
+            "A conversation keeps the settings that it started with: leave them out with --resume."
         )
     if limits:
         limited = agent.limits.replace(**limits) if agent.limits else Limits(**limits)

@@ -69,7 +69,7 @@ def _model(conversation: TerminalChat, model: str) -> None:
 
 async def _retry(conversation: TerminalChat) -> None:
     if conversation.run is None or conversation.run.state.status is not None:
-        complain("Nothing to retry: no reply failed or waits.")
+        complain("Nothing to retry: no reply has failed or is waiting.")
         return
     await conversation.resume(conversation.run.id)
 

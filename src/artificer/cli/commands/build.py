@@ -147,7 +147,7 @@ class ApprovePlanOptions(DecisionOptions):
 
 @options
 class RejectPlanOptions(DecisionOptions):
-    """Reject the plan that RUN waits for, which ends the build; a revision is only dropped.
+    """Reject the plan that RUN waits with, which ends the build; a revision is only dropped.
 
     Rejecting a change makes it a failed attempt; the next attempt sees the reason.
 
@@ -161,7 +161,7 @@ class RejectPlanOptions(DecisionOptions):
 
 @options
 class IterateOptions(DecisionOptions):
-    """Ask for another plan, made from the one that RUN waits with and FEEDBACK.
+    """Request another plan, based on the one that RUN waits with and on FEEDBACK.
 
     \b
     Example:
@@ -188,7 +188,7 @@ class ReviewOptions(RunOption):
 
 @options
 class ReviseOptions(RunOption):
-    """Ask for another plan after work on RUN started.
+    """Request another plan after work on RUN started.
 
     Work continues until the new plan is approved. Then everything that depends on what the new plan
     changes is archived and started again; the rest is kept.
@@ -203,7 +203,7 @@ class ReviseOptions(RunOption):
 
 @options
 class RetryOptions(RunOption):
-    """Try a failed SPEC of RUN again, with as many attempts as at first; without SPEC, the plan.
+    """Retry a failed SPEC of RUN with the full number of attempts; without SPEC, the plan.
 
     \b
     Example:
@@ -216,7 +216,7 @@ class RetryOptions(RunOption):
 
 @options
 class PromoteOptions(RunOption):
-    """Bring the work of RUN into its project: as the branch build/RUN, merged into yours.
+    """Bring RUN's work into its project as the branch build/RUN, and merge it into yours.
 
     If your branch has new commits, the result of the merge is validated first. Uncommitted files
     are never touched: if one is in the way, nothing changes and the command says so.
@@ -229,7 +229,7 @@ class PromoteOptions(RunOption):
 
     into: str | None = option(metavar="BRANCH", help="Default: the branch that is checked out.")
     branch: str | None = option(metavar="NAME", help="The name of the build's own branch.")
-    no_merge: bool = option(is_flag=True, help="Only make the branch; merge it yourself.")
+    no_merge: bool = option(is_flag=True, help="Only create the branch; merge it yourself.")
     as_json: bool = json_flag("Print the result as a JSON object.")
 
 
@@ -265,7 +265,7 @@ build = BuildGroup(
     help=cleandoc(
         """Build software: plan, specs, phases, code, each checked before the next starts.
 
-        The build works in a copy of the project's git repository. Your files are not touched before
+        The build works in a copy of the project's git repository. Your files are not touched until
         `artificer build promote`. You approve the plan before anything is built.
 
         \b

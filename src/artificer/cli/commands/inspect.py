@@ -32,9 +32,9 @@ class RunsOptions:
     """
 
     limit: int = option(type=POSITIVE, default=20, show_default=True, metavar="N")
-    everything: bool = option("--all", is_flag=True, help="Include the runs that others started.")
+    everything: bool = option("--all", is_flag=True, help="Include runs that other runs started.")
     as_tree: bool = option(
-        "--tree", is_flag=True, help="Show below each run those that it started, with their cost."
+        "--tree", is_flag=True, help="Show below each run the runs it started, with their cost."
     )
     waiting: bool = option(is_flag=True, help="Only runs that wait for a person.")
     status: str | None = option(
@@ -48,7 +48,7 @@ class RunsOptions:
         help="Only runs of this kind; `artificer search --help` lists them.",
     )
     model: str = option(
-        default="", metavar="NAME", help="Only runs of models with this in their name."
+        default="", metavar="NAME", help="Only runs whose model's name contains this."
     )
     agent: str = option(
         default="", metavar="NAME", help="Only runs of this agent, called by other runs."
@@ -68,11 +68,11 @@ class RunsOptions:
 
 @options
 class SearchOptions:
-    """Find the records that hold all WORDS: prompts, replies, calls and results, newest first.
+    """Find the records that contain all WORDS: prompts, replies, calls and results, newest first.
 
-    Words are compared without case and accents. A word that ends with * is the beginning of one;
-    words in double quotes follow one another. Texts are indexed when they are first searched,
-    in search.db, which may be deleted at any time.
+    Case and accents are ignored. A word that ends with * matches by prefix; words in double quotes
+    match as a phrase. Texts are indexed when they are first searched, in search.db, which may be
+    deleted at any time.
 
     \b
     Example:
@@ -113,11 +113,11 @@ class ShowOptions:
     run: str = run_argument()
     as_json: bool = json_flag("Print a JSON object with all records.")
     raw: bool = option(is_flag=True, help="Print the complete records as JSON lines.")
-    as_tree: bool = option("--tree", is_flag=True, help="Show a run with all runs that it started.")
+    as_tree: bool = option("--tree", is_flag=True, help="Show the run with all runs it started.")
     html: Path | None = option(
         type=click.Path(path_type=Path, file_okay=False),
         metavar="FOLDER",
-        help="Write the report, and next to it a page on how it was made.",
+        help="Write the report, and next to it a page that shows how it was made.",
     )
 
 
@@ -146,7 +146,7 @@ class DiffOptions:
 
     run: str = run_argument()
     other: str = argument()
-    as_json: bool = json_flag("Print a JSON object; nothing is cut.")
+    as_json: bool = json_flag("Print a JSON object, untruncated.")
 
 
 @options

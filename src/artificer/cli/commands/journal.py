@@ -50,12 +50,12 @@ class VerifyOptions:
 
 @options
 class AuditOptions:
-    """Print every decision and effect of all runs: one JSON object a line, in the order of records.
+    """Print every decision and effect of all runs, in order: one JSON object per line.
 
-    Which runs began, how calls were judged, who approved, denied, steered, ticked or cancelled and
-    why, which calls began and how they returned. Digests stand for arguments and results. The last
-    line has the number and the digest of the lines, and the head of the world's chain, which
-    `artificer verify --against` compares.
+    It shows which runs started, how calls were judged, who approved, denied, steered, ticked or
+    cancelled and why, which calls started and how they returned. Arguments and results are given
+    as digests. The last line has the number and the digest of the lines, and the head of the
+    world's chain, which `artificer verify --against` compares.
 
     \b
     Example:
@@ -147,7 +147,7 @@ class PruneOptions:
 
     A tombstone with the number of records and their hashes remains, so `artificer verify` still
     works. The next `artificer gc` removes blobs that nothing else refers to. Pruning a build also
-    prunes the runs it started, and its repository. A run that can go on is refused, or skipped
+    prunes the runs it started, and its repository. A run that can continue is refused, or skipped
     with --older-than; so is a completed build that was never promoted, unless you pass --discard.
 
     \b

@@ -18,14 +18,14 @@ FORMATS = dict.fromkeys((RECORDING, *REPORT_FORMATS, *ARTIFACT_FORMATS))
 
 @options
 class ExportOptions:
-    """Write RUN into a file, and print its path: a recording, its report, or one artifact.
+    """Write RUN to a file, and print its path: a recording, its report, or one artifact.
 
     A recording holds everything that RUN refers to, in gzipped JSON lines. It contains prompts,
     replies and results in full: read it before you share it. It replays and runs as a test
     anywhere.
 
-    The other formats are for readers and fetch nothing. A report is a pdf, docx, html, md, zip or
-    json; md writes its pictures into a folder next to it. An artifact is a csv, xlsx, svg, png,
+    The other formats are for people and fetch nothing. A report is a pdf, docx, html, md, zip or
+    json; md writes its pictures to a folder next to it. An artifact is a csv, xlsx, svg, png,
     json or txt. The same run gives the same bytes.
 
     \b

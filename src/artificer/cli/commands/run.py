@@ -39,7 +39,7 @@ class RunOptions(
 ):
     """Run PROMPT until it is finished. Without PROMPT, or with `-`, it is read from stdin.
 
-    What is piped to a command that has a PROMPT is added to it, after an empty line.
+    Piped input is appended to PROMPT, after an empty line.
 
     For a report, the paths of report.html and report.md are printed; for a chat, its text; with
     --schema only the JSON, or nothing if there is none. Progress goes to stderr. Ctrl-C leaves a
@@ -101,10 +101,10 @@ class RunOptions(
         type=POSITIVE, help="Limit on model requests. Default: 24, chat 15."
     )
     max_cost: float | None = option(
-        type=DOLLARS, help="Limit in dollars, for a model whose price is known."
+        type=DOLLARS, help="Limit in dollars; requires a known price for the model."
     )
     submit: bool = option(
-        is_flag=True, help="Leave the run to `artificer worker`, and print its id at once."
+        is_flag=True, help="Let `artificer worker` execute the run; print its id at once."
     )
     priority: int | None = option(
         type=click.IntRange(1, 5), help="With --submit: 1 is first, 5 last. Default: 3."
@@ -113,15 +113,15 @@ class RunOptions(
         metavar="NAME", help="With --submit: runs of the same priority take turns by tenant."
     )
     lane: str | None = option(
-        metavar="NAME", help="With --submit: a group of runs with a limit of its own."
+        metavar="NAME", help="With --submit: a group of runs with its own limit."
     )
 
 
 @options
 class ChatOptions(SamplingOptions, ReplyLimit, AgentOption, ExecutionOptions):
-    """Talk to a model, reply by reply, with PROMPT as the first message if there is one.
+    """Chat with a model in the terminal; PROMPT, if given, is the first message.
 
-    Text appears as it forms. When the policy says `ask`, you are asked. Ctrl-C interrupts a reply
+    Text is streamed. When the policy says `ask`, you are asked. Ctrl-C interrupts a reply
     and keeps the conversation; Ctrl-D ends it. Lines that begin with a slash are commands: /help
     lists them.
 
@@ -177,7 +177,7 @@ class FollowUpOptions(
 ):
     """Send PROMPT to the conversation of RUN, with the same model, tools and artifacts.
 
-    Without PROMPT, or with `-`, it is read from stdin; what is piped is added to a PROMPT.
+    Without PROMPT, or with `-`, it is read from stdin; piped input is appended to PROMPT.
 
     Limits on turns and repairs start again; limits on tokens and cost apply to the whole run. A run
     that is not finished is resumed first.

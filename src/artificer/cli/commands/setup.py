@@ -15,8 +15,8 @@ from artificer.cli.declare import Command, argument, option, options
 class DoctorOptions:
     """Check what is installed, where data is stored, and which providers are ready.
 
-    Servers of this machine are asked which models they have. --ask and --model ask the configured
-    model, the embedded one if it was fetched, and the models you name, for one word.
+    Servers on this machine are asked which models they have. --ask and --model request one word
+    from the configured model, the embedded one if it was fetched, and the models you name.
 
     \b
     Example:
@@ -25,9 +25,9 @@ class DoctorOptions:
     """
 
     ask: bool = option(
-        is_flag=True, help="Ask models for one word; a paid one charges a few tokens."
+        is_flag=True, help="Request one word from models; a paid model charges a few tokens."
     )
-    model: tuple[str, ...] = model_option(multiple=True, help="Ask this model; repeatable.")
+    model: tuple[str, ...] = model_option(multiple=True, help="Also test this model; repeatable.")
     as_json: bool = json_flag("Print a JSON array.")
 
 
@@ -52,11 +52,11 @@ class InitOptions:
 
     Without --model, it names a model of the first provider that is ready.
 
-    With --world the project's world is at a URL, which is written into the file: it is made there,
-    unless it is there already. A URL with a password is refused; set PGPASSWORD, or PGPASSFILE.
-    --role and --reader give others access to it; both may be repeated, also later. A world that was
-    restored from a backup, or whose server was replaced, takes no writes until --restored says that
-    its original is gone, or --new-id that it is a copy of one that still exists.
+    --world creates the project's world at a URL, unless it exists there already, and writes the URL
+    into the file. A URL with a password is refused; set PGPASSWORD, or PGPASSFILE. --role and
+    --reader give others access; both may be repeated, also later. A world that was restored from a
+    backup, or whose server was replaced, accepts no writes until you confirm with --restored that
+    its original is gone, or with --new-id that it is a copy of one that still exists.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ class InitOptions:
         is_flag=True, help="The world was restored or moved here: its original is gone."
     )
     new_id: bool = option(
-        is_flag=True, help="The world is a copy of one that still exists: it gets an id of its own."
+        is_flag=True, help="The world is a copy of one that still exists: give it its own id."
     )
     print_sql: bool = option(
         is_flag=True, help="Only print the SQL statements that create the roles."
@@ -93,7 +93,7 @@ class InitOptions:
 class ModelsOptions:
     """List the providers: which are ready, which variable holds their key, and their models.
 
-    Any model of a provider can be used, also those that are not listed. Servers of this machine
+    You can use any model of a provider, even if it is not listed. Servers on this machine
     are asked which models they have; `artificer doctor --ask` asks the models themselves. The last
     lines name the default model and its fallbacks, which take over when it does not answer.
 
@@ -108,7 +108,7 @@ class ModelsOptions:
 
 @options
 class CompletionOptions:
-    """Print the script that completes commands, options, ids of runs, models and tools.
+    """Print the shell script that completes commands, options, run ids, models and tools.
 
     \b
     Examples:

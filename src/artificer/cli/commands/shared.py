@@ -78,7 +78,7 @@ class AgentOption:
 
     agent: str | None = option(
         metavar="MODULE:NAME",
-        help="An Agent of a Python module, here or installed; other options replace its fields.",
+        help="An Agent in a Python module, here or installed; other options override its fields.",
     )
 
 
@@ -87,7 +87,7 @@ class ToolFolders:
     """Folders of manifests of a recorded run."""
 
     tools: tuple[Path, ...] = option(
-        type=FOLDER, multiple=True, help="The new place of a tool folder that was moved."
+        type=FOLDER, multiple=True, help="The new location of a tool folder that was moved."
     )
 
 
@@ -121,10 +121,10 @@ class SamplingOptions:
         type=click.FloatRange(0, 1, min_open=True), help="Sample from this share of likely tokens."
     )
     seed: int | None = option(
-        type=click.IntRange(0), help="Seed of the sampling, where the server takes one."
+        type=click.IntRange(0), help="Sampling seed, if the server supports one."
     )
     reasoning: str | None = option(
-        metavar="EFFORT", help="low, medium or high, or a number of tokens to think in."
+        metavar="EFFORT", help="low, medium, high, or a number of reasoning tokens."
     )
 
 

@@ -27,7 +27,7 @@ class ApproveOptions:
     reason: str = option(
         default="", help="The reason; it is recorded, and the model sees it if you deny."
     )
-    only_list: bool = option("--list", is_flag=True, help="Only list the calls that wait.")
+    only_list: bool = option("--list", is_flag=True, help="Only list the waiting calls.")
     as_json: bool = json_flag("With --list: print a JSON array.")
 
 
@@ -56,9 +56,9 @@ class ResolveOptions:
 class SteerOptions(AttachOption):
     """Send TEXT to the model of RUN before its next reply, whichever process executes the run.
 
-    Without TEXT, or with `-`, it is read from stdin; what is piped is added to a TEXT.
+    Without TEXT, or with `-`, it is read from stdin; piped input is appended to TEXT.
 
-    A run whose answer was just accepted continues with another turn. To ask more of a finished
+    A run whose answer was just accepted continues with another turn. To continue a finished
     run, use `artificer follow-up`.
 
     \b
@@ -111,8 +111,8 @@ class CancelOptions(ReasonOption, RunOption):
 class TickOptions:
     """Tick off ITEM of the checklist LIST of RUN; without ITEM, show the checklists.
 
-    Your name and the time are recorded. A run that is over stays over and no model is asked; the
-    model reads what was ticked before its next reply.
+    Your name and the time are recorded. A finished run stays finished, and no model is called; the
+    model learns of the ticks before its next reply.
 
     \b
     Examples:

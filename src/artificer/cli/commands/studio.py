@@ -15,13 +15,13 @@ SCOPES = ("read", "act", "approve", "work", "admin")
 
 @options
 class StudioOptions(ExecutionOptions):
-    """Watch runs form, decide and look back, in the browser.
+    """Watch runs, decide and look back in the browser.
 
-    Prints an address with a key that opens the studio on this machine. Ctrl-C stops it; runs that
-    are under way can be resumed, here or with `artificer resume`. The word `serve` is optional.
+    Prints an address with a key that opens the studio on this machine. Ctrl-C stops it; runs in
+    progress can be resumed, here or with `artificer resume`. The word `serve` is optional.
 
-    With --host others reach it, too. That needs a token (`artificer studio token new`), or a
-    reverse proxy that says who a person is ([studio] in artificer.toml), which also has to encrypt.
+    --host lets other machines reach it. That needs a token (`artificer studio token new`), or a
+    reverse proxy that identifies people ([studio] in artificer.toml) and also encrypts.
 
     \b
     Examples:
@@ -31,25 +31,25 @@ class StudioOptions(ExecutionOptions):
     """
 
     run: str | None = option(
-        "--run", metavar="RUN", default=None, help="Begin with the page of this run."
+        "--run", metavar="RUN", default=None, help="Open the page of this run."
     )
     port: int = option(
-        type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one."
+        type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 picks a free one."
     )
     host: str = option(
-        default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen."
+        default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on."
     )
     agents: tuple[str, ...] = option(
         "--agent",
         metavar="MODULE:NAME",
         multiple=True,
-        help="Offer this Agent of a Python module, here or installed; repeatable.",
+        help="Offer this Agent in a Python module, here or installed; repeatable.",
     )
     log_format: Literal["text", "json"] = option(
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="With json, stderr has one JSON object a line.",
+        help="json: one JSON object per line on stderr.",
     )
     open_browser: bool = option(
         "--open/--no-open", default=True, help="Open the address in a browser."
@@ -64,11 +64,11 @@ class TokenOption:
 
 @options
 class NewTokenOptions:
-    """Make a token called NAME for a program that uses the studio's API; print it once.
+    """Create a token called NAME for a program that uses the studio's API, and print it once.
 
-    Only a digest of it is kept. Its name and its id are recorded with what it does. `read` looks,
-    `act` begins, steers and ends runs, `approve` decides about calls and plans, `work` executes
-    jobs (`artificer worker --api`), `admin` does everything.
+    Only a digest of it is kept. Its name and id are recorded with what it does. `read` can look,
+    `act` start, steer and end runs, `approve` decide about calls and plans, `work` execute
+    jobs (`artificer worker --api`), `admin` do everything.
 
     \b
     Examples:
@@ -82,7 +82,7 @@ class NewTokenOptions:
         multiple=True,
         default=("read",),
         show_default=True,
-        help="What it may do; repeat it for more.",
+        help="What it may do; repeatable.",
     )
     days: int = option(
         type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid."
@@ -91,14 +91,14 @@ class NewTokenOptions:
 
 @options
 class ListTokensOptions:
-    """List the tokens of this project: id, rights, end, name."""
+    """List the tokens of this project: id, rights, expiry, name."""
 
     as_json: bool = json_flag("Print a JSON array.")
 
 
 @options
 class RotateTokenOptions(TokenOption):
-    """Replace a token by a new one with the same name, rights and life; print it once.
+    """Replace a token with a new one of the same name, rights and lifetime, and print it once.
 
     \b
     Example:
@@ -115,7 +115,7 @@ class RotateTokenOptions(TokenOption):
 
 @options
 class RevokeTokenOptions(TokenOption):
-    """End a token at once, also in a studio that runs."""
+    """Revoke a token at once, even in a running studio."""
 
 
 class StudioGroup(click.Group):
@@ -130,7 +130,7 @@ class StudioGroup(click.Group):
 
 token = click.Group(
     "token",
-    help="Make, list, replace and revoke the tokens of programs that use the studio's API.",
+    help="Create, list, replace and revoke tokens for programs that use the studio's API.",
     commands=[
         Command("new", NewTokenOptions, "studio.tokens:new"),
         Command("list", ListTokensOptions, "studio.tokens:show"),
@@ -142,7 +142,7 @@ token = click.Group(
 studio = StudioGroup(
     "studio",
     help=cleandoc(
-        """Watch runs form, decide and look back, in the browser.
+        """Watch runs, decide and look back in the browser.
 
         `artificer studio` prints an address with a key that opens the studio on this machine; its
         options are those of `artificer studio serve`.

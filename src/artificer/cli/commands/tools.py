@@ -33,7 +33,7 @@ class CheckToolsOptions:
 
     folders: tuple[Path, ...] = argument(nargs=-1, required=True, type=EXISTING_FOLDER)
     compat: bool = option(
-        is_flag=True, help="Be as lenient as the format's reference, and warn where."
+        is_flag=True, help="Be as lenient as the format's reference, and warn about each leniency."
     )
 
 
@@ -110,7 +110,7 @@ class RunToolOptions(FolderOption):
 class TestToolsOptions(FolderOption):
     """Run the [[examples]] in the manifests of FOLDER as tests.
 
-    Of an example with 'argv', only the command line is built; others are executed here, with their
+    For an example with 'argv', only the command line is built; others are executed here, with their
     effects.
 
     \b

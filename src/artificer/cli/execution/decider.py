@@ -61,7 +61,7 @@ class TerminalDecider:
             sys.stderr.write("\n" + "\n".join(clean(line) for line in lines_of(job, diff)) + "\n")
             words = ""
             while words.lower() not in _ANSWERS:
-                sys.stderr.write("  Agree to this change? [yes / no] ")
+                sys.stderr.write("  Accept this change? [yes / no] ")
                 sys.stderr.flush()
                 words = (await read_line()).strip()
         granted = _ANSWERS[words.lower()]

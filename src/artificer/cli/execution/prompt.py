@@ -59,8 +59,8 @@ def _standard_input() -> bytes:
 def _decoded(data: bytes) -> str:
     if len(data) > LONGEST:
         raise click.UsageError(
-            f"The prompt is longer than {LONGEST:,} bytes, which no model reads. Give the model a"
-            " folder (--folder) or a tool that reads the data."
+            f"The prompt is longer than {LONGEST:,} bytes, which no model reads. Give the model"
+            " a folder (--folder) or a tool that reads the data."
         )
     try:
         text = data.decode()

@@ -36,9 +36,9 @@ async def search(settings: Settings, options: SearchOptions) -> Exit:
         out_styled(_head(hit))
         out_styled(f"  {_snippet(hit)}")
     if not shown:
-        note("Nothing is found." if terms_of(words) else "No word to search for.")
+        note("Nothing found." if terms_of(words) else "No word to search for.")
     elif len(hits) > len(shown):
-        note("There are older ones: --limit shows more.")
+        note("There are older hits: --limit shows more.")
     return Exit.OK
 
 

@@ -82,13 +82,13 @@ _MAY = {"work": "run, replay and verify, but not change tables", "read": "read, 
 
 
 _ASYNCHRONOUS = (
-    "commits wait for no replica of this server: after a fail-over what was committed last may be "
+    "commits wait for no replica of this server: after a fail-over the last commits may be "
     "missing. docs/guides/postgresql.md says what to set"
 )
 
 
 def _made(config: Config) -> None:
-    """Make the world, or give an older one what a new release needs."""
+    """Create the world, or upgrade an older one for a new release."""
 
     async def make() -> bool:
         was_there = await is_there(config)

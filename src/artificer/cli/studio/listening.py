@@ -19,13 +19,13 @@ def check_host(host: str, settings: StudioConfig, tokens: ApiTokens) -> None:
         return
     if not settings.identity_header and not tokens.valid():
         raise ConfigError(
-            f"On {host} others can reach the studio, and nothing says who they are.",
-            hint="Make a token (artificer studio token new NAME), or set identity_header and "
+            f"On {host} other machines can reach the studio, but nothing identifies their users.",
+            hint="Create a token (artificer studio token new NAME), or set identity_header and "
             "proxies in [studio].",
         )
     if _is_every_address(host) and not settings.hosts:
         raise ConfigError(
-            f"On {host} the studio has no name of its own.",
+            f"The studio needs a host name to listen on {host}.",
             hint='Name it in artificer.toml: [studio] hosts = ["studio.example.org"].',
         )
 

@@ -57,17 +57,17 @@ async def served(health: Health, place: str | None) -> AsyncIterator[dict[str, s
 
 def worker_metrics(report: WorkerReport) -> Iterator[Metric]:
     """Yield what a worker does and has done."""
-    text = "Runs that this worker executes now."
+    text = "Runs that this worker is executing."
     yield single("artificer_executing_runs", "gauge", text, len(report.executing))
     longest = max(report.executing.values(), default=0)
-    text = "Seconds since the oldest segment under way began."
+    text = "Seconds since the oldest segment in progress started."
     yield single("artificer_longest_segment_seconds", "gauge", text, longest)
     text = "Segments that this worker has executed, by how they ended."
     yield Metric("artificer_segments_total", "counter", text, report.ended, "ended")
     if report.backlog is None:
         return
     backlog = {"open": report.backlog.open, "stalled": report.backlog.stalled}
-    text = "Submitted runs that were not over at the last sweep."
+    text = "Submitted runs that had not ended at the last sweep."
     yield Metric("artificer_submitted_runs", "gauge", text, backlog, "status")
 
 
@@ -75,11 +75,11 @@ def permit_metrics(permits: PermitKeeper) -> Iterator[Metric]:
     """Yield what this process holds of shared limits, and what waits for them."""
     text = "Permits of shared limits that this worker holds: runs in lanes, requests to models."
     yield Metric("artificer_held_permits", "gauge", text, permits.held, "limit")
-    text = "Requests to models that wait here for room in a shared limit."
+    text = "Requests to models that wait here for a permit of a shared limit."
     yield Metric("artificer_waiting_requests", "gauge", text, +permits.waiting, "limit")
 
 
 def lease_metrics(owner: LocalOwner) -> Iterator[Metric]:
     """Yield how often the lease of this process ended, so that others could take its runs."""
-    text = "How often the lease of this worker has ended before it was renewed."
+    text = "How often this worker's lease ended before it was renewed."
     yield single("artificer_lost_leases_total", "counter", text, owner.lapses)

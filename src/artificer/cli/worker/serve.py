@@ -64,7 +64,7 @@ async def _serve_api(config: Config, options: ServeOptions, agents: Agents) -> E
     if options.world or options.dispatcher or options.until_idle:
         raise ConfigError(
             "--api cannot be combined with --world, --dispatcher or --until-idle.",
-            hint="The studio knows the world, and hands out its runs.",
+            hint="The studio has the world, and hands out its runs.",
         )
     slots = options.slots or config.worker.slots
     grace = config.worker.grace_seconds if options.grace is None else options.grace

@@ -1,4 +1,4 @@
-"""Beginning runs, sending them messages, continuing and ending them."""
+"""Endpoints that start runs, send them messages, continue and end them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FileBodies = Annotated[tuple[FileBody, ...], Meta(max_length=MAX_FILES)]
 
 
 class RunLimits(Struct, frozen=True, forbid_unknown_fields=True):
-    """The most that a run may use: dollars, turns, tokens. What is left out is as configured."""
+    """Limits of a run: dollars, turns, tokens. Members left out are as configured."""
 
     cost: Annotated[float, Meta(ge=0.000_001, le=1_000_000)] | None = None
     turns: LimitNumber | None = None
@@ -48,7 +48,7 @@ class RunLimits(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewRun(Struct, frozen=True, forbid_unknown_fields=True):
-    """A prompt with its files, and what it is answered with; what is left out is as configured.
+    """A prompt with its files, and how to run it; members left out are as configured.
 
     ``model`` is a ``provider/model``, ``agent`` one of those that `GET /choices` lists, and
     ``tools`` are those tools of the project that the run may use.
@@ -71,7 +71,7 @@ class MessageBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReasonBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why, for the record."""
+    """The reason, to be recorded."""
 
     reason: ShortText = ""
 
@@ -90,10 +90,10 @@ class EditBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a fork begins, and what is changed: the prompt, the model, a message to it.
+    """Where a fork starts, and what it changes: the prompt, the model, a message to it.
 
-    ``edits`` replace the results of calls. ``agent`` is that whose functions the run needs;
-    without one, it is found by its tools.
+    ``edits`` replace the results of calls. ``agent`` is the one whose functions the run needs;
+    without it, the agent is found by its tools.
     """
 
     at: RecordPlace | None = None
@@ -105,7 +105,7 @@ class ForkBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def begin_run(request: ApiRequest) -> Begun:
-    """Begin a run, which this studio executes."""
+    """Start a run, which this studio executes."""
     body: NewRun = request.body
     limits = body.limits
     wanted = Beginning(
@@ -123,12 +123,12 @@ async def begin_run(request: ApiRequest) -> Begun:
 
 
 async def show_choices(request: ApiRequest) -> Choices:
-    """Show what a run can be begun with: models that answer, agents, tools."""
+    """Show what a run can be started with: available models, agents, tools."""
     return await request.context.offers.choices()
 
 
 async def fork_run(request: ApiRequest) -> Begun:
-    """Begin a run with the facts of another one."""
+    """Start a run with the facts of another one."""
     body: ForkBody = request.body
     edits = {edit.record: edit.content for edit in body.edits}
     changes = ForkChanges(body.at, edits, body.steer, body.prompt)
@@ -138,30 +138,30 @@ async def fork_run(request: ApiRequest) -> Begun:
 
 
 async def steer_run(request: ApiRequest) -> Sent:
-    """Say something to the model before its next reply."""
+    """Send a message to the model before its next reply."""
     signal = Steer(by=request.actor.name, text=request.body.text)
     return await send(request, signal, files=request.body.attachments)
 
 
 async def follow_up_run(request: ApiRequest) -> Sent:
-    """Ask something more when the run is over."""
+    """Send another prompt to a finished run."""
     signal = FollowUp(by=request.actor.name, text=request.body.text)
     return await send(request, signal, files=request.body.attachments)
 
 
 async def pause_run(request: ApiRequest) -> Sent:
-    """Let nothing new begin until the run is resumed."""
+    """Start nothing new until the run is resumed."""
     signal = Pause(by=request.actor.name, reason=request.body.reason)
     return await send(request, signal, resume=False)
 
 
 async def interrupt_run(request: ApiRequest) -> Sent:
-    """Let nothing new begin, and end the run when all is quiet."""
+    """Start nothing new, and end the run when nothing is in progress."""
     return await send(request, Interrupt(by=request.actor.name, reason=request.body.reason))
 
 
 async def cancel_run(request: ApiRequest) -> Sent:
-    """End what is under way, and the run."""
+    """Stop what is in progress, and end the run."""
     return await send(request, Cancel(by=request.actor.name, reason=request.body.reason))
 
 

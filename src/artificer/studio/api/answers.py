@@ -33,8 +33,8 @@ class CallerAnswer(Struct, frozen=True):
 class RunPage(Struct, frozen=True):
     """A page of runs. ``next`` is the ``before`` of the next page; null on the last one.
 
-    ``searched`` is how many runs were looked at where these were not all: the first list of a
-    world is being prepared.
+    ``searched`` is the number of runs that were searched if not all were: the first list of a
+    world is still being prepared.
     """
 
     runs: tuple[ListedRun, ...]
@@ -46,7 +46,7 @@ class WaitingQuestion(Struct, frozen=True):
     """A decision that a run waits for.
 
     ``kind`` is ``call`` (approve it), ``plan`` (decide on it), ``change`` (consent to it) or
-    ``doubt`` (resolve it); ``digest`` is what a decision names, of a doubt the ``call_id``.
+    ``doubt`` (resolve it); a decision names ``digest``, or ``call_id`` for a doubt.
     """
 
     run: str
@@ -68,9 +68,9 @@ class ArtifactEntry(Struct, frozen=True):
 
 
 class RunAnswer(Struct, frozen=True):
-    """A run as it stands. ``executing`` says whether this studio executes it.
+    """The current state of a run. ``executing`` says whether this studio executes it.
 
-    ``failure`` is why the model could not be asked, ``problem`` why the run could not go on here.
+    ``failure`` is why the model could not be reached, ``problem`` why the run stopped here.
     """
 
     id: str
@@ -104,7 +104,7 @@ class EventPage(Struct, frozen=True):
 
 
 class RelatedRuns(Struct, frozen=True):
-    """The runs that a build has started, and those of agents that a run has called."""
+    """The runs that a build started, and those of agents that a run called."""
 
     build: tuple[BuildNode, ...]
     children: tuple[ChildNode, ...]
@@ -121,7 +121,7 @@ class InboxAnswer(Struct, frozen=True):
 
 
 class HitList(Struct, frozen=True):
-    """Records that hold the words, newest first."""
+    """Records that contain the words, newest first."""
 
     hits: tuple[Hit, ...]
 
@@ -140,21 +140,21 @@ class Sent(Struct, frozen=True):
 
 
 class ReplayAnswer(Struct, frozen=True):
-    """The result of a replay, and whether every digest came out again."""
+    """The result of a replay, and whether every digest was the same."""
 
     identical: bool
     replay: Replay
 
 
 class VerificationAnswer(Struct, frozen=True):
-    """The result of a verification, and whether nothing is wrong."""
+    """The result of a verification, and whether it found no problem."""
 
     sound: bool
     verification: Verification
 
 
 class TokenAnswer(Struct, frozen=True):
-    """An API token, without what would let somebody use it."""
+    """An API token, without its secret."""
 
     id: str
     name: str
@@ -170,7 +170,7 @@ class TokenList(Struct, frozen=True):
 
 
 def run_answer(run: Run[Any], *, executing: bool, problem: str) -> RunAnswer:
-    """Return a run as it stands."""
+    """Return the current state of a run."""
     spec = run.state.run_spec
     return RunAnswer(
         id=run.id,

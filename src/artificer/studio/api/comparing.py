@@ -108,7 +108,7 @@ class TextDifference(Struct, frozen=True):
 
 
 class ArtifactDifference(Struct, frozen=True):
-    """The changes from one version of an artifact to another, by its kind.
+    """The changes from one version of an artifact to another, depending on its kind.
 
     ``same`` counts the rows that both have, ``cut`` those that were not compared.
     """

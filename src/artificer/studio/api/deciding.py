@@ -28,7 +28,7 @@ class CallAnswer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Resolution(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether the call in doubt had happened, and how that is known."""
+    """Whether an ambiguous call happened, and how that is known."""
 
     call_id: ShortText
     happened: bool
@@ -36,7 +36,7 @@ class Resolution(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlanAnswer(Struct, frozen=True, forbid_unknown_fields=True):
-    """A decision about the plan of this digest; of ``iterate``, the reason says what to change."""
+    """A decision about the plan of this digest; for ``iterate``, with what to change as reason."""
 
     plan: DigestText
     decision: PlanDecision
@@ -44,7 +44,7 @@ class PlanAnswer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ConsentAnswer(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether the change of this digest counts, and why."""
+    """Whether the change of this digest is accepted, and why."""
 
     change: DigestText
     granted: bool
@@ -65,7 +65,7 @@ class RetryBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def answer_call(request: ApiRequest) -> Sent:
-    """Allow a call that waits for approval, or do not."""
+    """Approve or deny a call that waits for approval."""
     body: CallAnswer = request.body
     run = await run_of(request)
     if all(question.digest != body.call for question in run.questions):
@@ -76,7 +76,7 @@ async def answer_call(request: ApiRequest) -> Sent:
 
 
 async def resolve_call(request: ApiRequest) -> Sent:
-    """Say whether an ambiguous call had happened."""
+    """Record whether an ambiguous call happened."""
     body: Resolution = request.body
     run = await run_of(request)
     if all(doubt.call_id != body.call_id for doubt in run.doubts):
@@ -87,7 +87,7 @@ async def resolve_call(request: ApiRequest) -> Sent:
 
 
 async def decide_plan(request: ApiRequest) -> Sent:
-    """Approve the plan of a build, reject it, or ask for another one."""
+    """Approve a build's plan, reject it, or request another one."""
     body: PlanAnswer = request.body
     build = (await run_of(request)).state.build
     question = "No plan waits for a decision." if build is None else decision_on(build, body.plan)
@@ -99,24 +99,24 @@ async def decide_plan(request: ApiRequest) -> Sent:
 
 
 async def consent_to_change(request: ApiRequest) -> Sent:
-    """Agree to a change that a build cannot let count by itself, or do not."""
+    """Accept or reject a change that needs consent."""
     body: ConsentAnswer = request.body
     build = (await run_of(request)).state.build
     if build is None or not consents_of(build, body.change):
-        raise NotFoundError("That change waits for nobody's consent.")
+        raise NotFoundError("That change does not wait for consent.")
     by, granted = request.actor.name, body.granted
     signal = Consent(by=by, change=body.change, granted=granted, reason=body.reason)
     return await send(request, signal)
 
 
 async def revise_build(request: ApiRequest) -> Sent:
-    """Ask for another plan after work on a build began."""
+    """Request another plan after work on a build started."""
     await _check_build(request)
     return await send(request, Revise(by=request.actor.name, feedback=request.body.feedback))
 
 
 async def retry_build(request: ApiRequest) -> Sent:
-    """Try failed work of a build again."""
+    """Retry a build's failed work."""
     await _check_build(request)
     body: RetryBody = request.body
     return await send(request, Retry(by=request.actor.name, spec=body.spec, hint=body.hint))

@@ -1,4 +1,4 @@
-"""How an endpoint is declared: what it takes, answers and needs.
+"""Declarations of endpoints: what each takes, answers and needs.
 
 Requests are parsed, documented and tested from the same declaration.
 """
@@ -72,7 +72,7 @@ EndpointWork = Callable[[ApiRequest], Awaitable[Struct | Response]]
 
 @dataclass(frozen=True)
 class ApiEndpoint:
-    """One thing that programs may ask for. The docstring of ``work`` describes it.
+    """One endpoint. The docstring of ``work`` describes it.
 
     ``answer`` is the type of the JSON, or the media types of a file or a stream. ``errors`` are
     those besides what every endpoint may answer.

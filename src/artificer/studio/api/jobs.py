@@ -1,4 +1,4 @@
-"""The runner protocol: jobs for workers that only have HTTP, leased one by one.
+"""The worker protocol: jobs for workers over HTTP, leased one by one.
 
 Every call of a worker names its attempt and its fencing token. The server answers 409 for any
 other than the present one, with the code ``fenced``: the worker then stops and records nothing.
@@ -27,7 +27,7 @@ RunNames = Annotated[tuple[ShortName, ...], Meta(max_length=1_000)]
 
 
 class JobBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """A run that was begun, for a worker to execute. Priority 1 is the first, 5 the last.
+    """A run that has started, for a worker to execute. Priority 1 is the first, 5 the last.
 
     After ``attempts`` failures in a row the job is a dead letter.
     """
@@ -38,9 +38,9 @@ class JobBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JobsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Up to ``limit`` jobs in a state, or in any, newest first, from a place on.
+    """Up to ``limit`` jobs in a state, or in any, newest first, starting after a place.
 
-    It is the ``next`` of the page before, or a time in milliseconds: then those before it.
+    The place is the ``next`` of the previous page, or a time in milliseconds.
     """
 
     state: JobState | None = None
@@ -74,7 +74,7 @@ class BeatBody(HeldBody, frozen=True, forbid_unknown_fields=True):
 
 
 class CompleteBody(HeldBody, frozen=True, forbid_unknown_fields=True):
-    """How a run stands: it is over, or waits for a signal or ``seconds``, or for ``runs``."""
+    """A run's outcome: it has ended, or waits for a signal, ``seconds`` or ``runs``."""
 
     outcome: Literal["done", "parked", "children"] = "done"
     seconds: Annotated[float, Meta(ge=0, le=31_536_000)] | None = None
@@ -90,7 +90,7 @@ class FailBody(HeldBody, frozen=True, forbid_unknown_fields=True):
 class JobAnswer(Struct, frozen=True):
     """A job. Times are milliseconds since 1970-01-01 UTC; 0 where there is none.
 
-    ``failures`` counts attempts that ended badly since one went well; ``error`` is the last one's.
+    ``failures`` counts failed attempts since the last success; ``error`` is from the last one.
     """
 
     run: str
@@ -125,9 +125,9 @@ class LimitOfRequests(Struct, frozen=True):
 
 
 class LeaseAnswer(Struct, frozen=True):
-    """A job that is the sender's now; null where there was none.
+    """A job that is now leased to the sender; null if there was none.
 
-    ``limits`` are those that all workers of the world share: a request to a model needs a permit
+    ``limits`` are shared by all workers of the world: a request to a model needs a permit
     under each limit of its provider and its model.
     """
 
@@ -136,7 +136,7 @@ class LeaseAnswer(Struct, frozen=True):
 
 
 async def submit_job(request: ApiRequest) -> JobAnswer:
-    """Submit a run for workers. One that waits or is leased stays as it is."""
+    """Submit a run for workers. A job that waits or is leased is not changed."""
     body: JobBody = request.body
     return answer(await request.context.jobs.submit(body.run, body.priority, body.attempts))
 
@@ -155,13 +155,13 @@ async def show_job(request: ApiRequest) -> JobAnswer:
 
 
 async def requeue_job(request: ApiRequest) -> JobAnswer:
-    """Queue a dead letter, or a job that is parked or over, again."""
+    """Requeue a dead letter, or a job that is parked or has ended."""
     row = request.context.jobs.queue.get(request.named("run"))
     return answer(await request.context.jobs.submit(row.run, row.priority, row.attempts))
 
 
 async def lease_job(request: ApiRequest) -> LeaseAnswer:
-    """Lease the next job, and wait for one if none is there."""
+    """Lease the next job, waiting for one if there is none."""
     body: LeaseBody = request.body
     jobs, actor, gone = request.context.jobs, request.actor, request.http.is_disconnected
     with jobs.waiting(actor.sender):
@@ -180,13 +180,13 @@ async def beat_job(request: ApiRequest) -> Beat:
 
 
 async def complete_job(request: ApiRequest) -> JobAnswer:
-    """End an attempt well: the run is over, or waits. Saying it twice is saying it once."""
+    """End an attempt successfully: the run has ended, or waits. Repeating this has no effect."""
     body: CompleteBody = request.body
     return await _ended(request, JobEnding(body.outcome, body.seconds, body.runs))
 
 
 async def fail_job(request: ApiRequest) -> JobAnswer:
-    """End an attempt that went wrong. Saying it twice is saying it once."""
+    """End a failed attempt. Repeating this has no effect."""
     return await _ended(request, JobEnding(error=request.body.error[:2_000]))
 
 

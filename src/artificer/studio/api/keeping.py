@@ -29,13 +29,13 @@ REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src
 
 
 class ReportQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """The form of the report; a page may also be one of a run that is not over."""
+    """The format of the report; a page is available before the run has ended."""
 
     format: Literal["html", "markdown"] = "html"
 
 
 async def show_report(request: ApiRequest) -> Response:
-    """Return the report of a run: as a page also before the end, as Markdown after it."""
+    """Return the report of a run: a page at any time, Markdown once the run has ended."""
     run = await run_of(request)
     if request.query.format == "markdown":
         return Response(run.markdown, media_type="text/markdown")
@@ -44,13 +44,13 @@ async def show_report(request: ApiRequest) -> Response:
 
 
 class ReportFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """The form of the file."""
+    """The format of the file."""
 
     format: ReportFormat = "pdf"
 
 
 class ArtifactFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """The artifact's id, as `kind:id` where two have the same or for a ``version``; the form."""
+    """The artifact's id, as `kind:id` if two share it or for a ``version``; the format."""
 
     artifact: NamedArtifact
     format: ArtifactFormat = "json"
@@ -58,14 +58,14 @@ class ArtifactFileQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def send_report(request: ApiRequest) -> Response:
-    """Return the report of a run in a form of `artificer export`."""
+    """Return the report of a run in a format of `artificer export`."""
     run, form = await run_of(request), request.query.format
     data, form = await request.context.exports.make(partial(report_file, run, form))
     return sent(data, f"{run.id}.{form}", REPORT_FORMS[form].media_type)
 
 
 async def send_artifact(request: ApiRequest) -> Response:
-    """Return an artifact of a run in a form of `artificer export`."""
+    """Return an artifact of a run in a format of `artificer export`."""
     query: ArtifactFileQuery = request.query
     history = await request.world.archive.history(request.named("run"))
     if query.version is None:
@@ -78,7 +78,7 @@ async def send_artifact(request: ApiRequest) -> Response:
 
 
 async def export_run(request: ApiRequest) -> Response:
-    """Return a run with all its blobs as one file, which `artificer import` reads."""
+    """Return a run with all its blobs as one file for `artificer import`."""
     run = await run_of(request)
     exported = partial(request.world.archive.export_run, run.id)
     data = await request.context.exports.wait(exported)
@@ -106,7 +106,7 @@ async def list_tokens(request: ApiRequest) -> TokenList:
 
 
 async def revoke_token(request: ApiRequest) -> TokenAnswer:
-    """End an API token at once."""
+    """Revoke an API token at once."""
     return token_answer(_tokens(request).revoke(request.named("token")))
 
 

@@ -1,4 +1,4 @@
-"""Looking back: the state at a record, and the origin of each part of a report."""
+"""Endpoints for looking back: the state at a record, and the origin of each part of a report."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ArtifactOrigin(Struct, frozen=True):
 
 
 class SentenceOrigin(Struct, frozen=True):
-    """A paragraph of a report, the record of the reply that it is from, and what it cites."""
+    """A paragraph of a report, the record of the reply that contained it, and what it cites."""
 
     text: str
     reply: int | None

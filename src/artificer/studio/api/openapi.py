@@ -127,7 +127,7 @@ def _query_parameters(kind: type[Struct]) -> list[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a value as text can say it: a query holds no null."""
+    """Return the schema of a value as text can express it: a query has no null."""
     choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     return choices[0] if len(choices) == 1 else schema
 

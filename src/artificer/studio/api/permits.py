@@ -1,4 +1,4 @@
-"""The permits of shared limits, for workers that only have HTTP: taken, renewed and given back."""
+"""The permits of shared limits, for workers over HTTP: taken, renewed and given back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def take_permit(request: ApiRequest) -> d.PermitAnswer:
 
 
 async def renew_permits(request: ApiRequest) -> d.NothingAnswer:
-    """Extend permits of a job; one that was lost counts again."""
+    """Extend permits of a job; a lost one is taken again."""
     body: d.RenewBody = request.body
     row, jobs = held(request), request.context.jobs
     seconds = jobs.reach.permit_s(body.seconds, row.seconds)
@@ -33,7 +33,7 @@ async def renew_permits(request: ApiRequest) -> d.NothingAnswer:
 
 
 async def give_back_permits(request: ApiRequest) -> d.NothingAnswer:
-    """End permits of a job, also after its lease, if that was the last one."""
+    """End permits of a job, even after its lease, if that was the last one."""
     body: d.GiveBackBody = request.body
     jobs, run = request.context.jobs, request.named("run")
     row = jobs.ended(request.actor, run, body.attempt, body.fence)

@@ -1,4 +1,4 @@
-"""Looking at runs: lists, one run, its records, its artifacts, what waits, search."""
+"""Endpoints that show runs: lists, one run, its records, its artifacts, the inbox, search."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ RecordNumber = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class RunsQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Runs that come after the run ``before``, and are as the filters say.
+    """Runs that come after the run ``before`` and match the filters.
 
     ``text`` are words of the prompt, ``model`` and ``agent`` parts of the names; ``since`` and
-    ``until`` say when a run began, in milliseconds. ``builds`` adds those that builds have started.
+    ``until`` limit the start time, in milliseconds. ``builds`` adds runs that builds started.
     """
 
     limit: PageSize = 50
@@ -82,13 +82,13 @@ class EventsQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StreamQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Events of the records after ``after``; a header ``Last-Event-ID`` counts more."""
+    """Events of the records after ``after``; a header ``Last-Event-ID`` takes precedence."""
 
     after: RecordNumber = 0
 
 
 class SearchQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Words, ``"phrases"`` and beginnings of words (``word*``); ``since`` is in milliseconds."""
+    """Words, ``"phrases"`` and prefixes (``word*``); ``since`` is in milliseconds."""
 
     q: Annotated[str, Meta(min_length=1, max_length=1_000)]
     limit: PageSize = 50
@@ -103,12 +103,12 @@ class OtherRun(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def show_caller(request: ApiRequest) -> CallerAnswer:
-    """Say who sends the request, and what they may do."""
+    """Show who sends the request, and what they may do."""
     return CallerAnswer(request.actor.name, tuple(sorted(request.actor.scopes)))
 
 
 async def list_runs(request: ApiRequest) -> RunPage:
-    """List the runs that are as the filters say, newest first."""
+    """List the runs that match the filters, newest first."""
     wanted: dict[str, Any] = msgspec.structs.asdict(request.query)
     limit, before = wanted.pop("limit"), wanted.pop("before")
     found = await request.world.archive.list_runs(limit, before, at_once=True, **wanted)
@@ -116,14 +116,14 @@ async def list_runs(request: ApiRequest) -> RunPage:
 
 
 async def show_run(request: ApiRequest) -> RunAnswer:
-    """Show a run as it stands."""
+    """Show the current state of a run."""
     run, executions = await run_of(request), request.context.executions
     problem = executions.problem(run.id, over=run.state.status is not None)
     return run_answer(run, executing=executions.executes(run.id), problem=problem)
 
 
 async def explain_run(request: ApiRequest) -> Explanation:
-    """Explain where a run stands, why, and what to do next."""
+    """Explain a run's status, its reason, and what to do next."""
     return await request.world.archive.explain(request.named("run"))
 
 
@@ -141,7 +141,7 @@ async def list_events(request: ApiRequest) -> EventPage:
 
 
 async def stream_events(request: ApiRequest) -> Response:
-    """Stream the events of a run as it goes on, as server-sent events; the last is `run_ended`."""
+    """Stream the events of a run as they happen, as server-sent events; the last is `run_ended`."""
     run = await run_of(request)
     after, broadcasts = after_of(request.http, request.query.after), request.context.broadcasts
     streams, sender = request.context.streams, request.actor.sender
@@ -179,7 +179,7 @@ async def show_artifact(request: ApiRequest) -> RunArtifact:
 
 
 async def show_related(request: ApiRequest) -> RelatedRuns:
-    """Show the runs that a build has started, and those of agents that a run has called."""
+    """Show the runs that a build started, and those of agents that a run called."""
     archive, run = request.world.archive, request.named("run")
     return RelatedRuns(tuple(await archive.tree(run)), tuple(await archive.children(run)))
 
@@ -190,7 +190,7 @@ async def compare_runs(request: ApiRequest) -> Comparison:
 
 
 async def show_inbox(request: ApiRequest) -> InboxAnswer:
-    """List what waits for a person, across runs, newest run first."""
+    """List everything that waits for a person, across runs, newest run first."""
     query: InboxQuery = request.query
     world, questions = request.world, list[WaitingQuestion]()
     found = await world.archive.list_runs(query.limit, query.before, at_once=True, waiting=True)
@@ -201,7 +201,7 @@ async def show_inbox(request: ApiRequest) -> InboxAnswer:
 
 
 async def search_records(request: ApiRequest) -> HitList:
-    """Find the records whose text holds all the words, newest first."""
+    """Find the records whose text contains all the words, newest first."""
     query: SearchQuery = request.query
     archive = request.world.archive
     hits = await archive.search(query.q, query.limit, kind=query.kind, since=query.since)
@@ -209,7 +209,7 @@ async def search_records(request: ApiRequest) -> HitList:
 
 
 async def show_budget(request: ApiRequest) -> DayBudget:
-    """Show what the project has spent today, and its limits."""
+    """Show the project's spending today, and its limits."""
     return await request.world.archive.budget()
 
 

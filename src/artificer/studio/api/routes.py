@@ -56,7 +56,7 @@ _READABLE = frozenset(one.path for one in ENDPOINTS if one.method == "GET")
 
 
 def _look_at(path: str) -> str:
-    """Return the hint of what is not there: the nearest path above that can be read."""
+    """Return the hint for a missing path: the nearest path above that can be read."""
     above = path.rpartition("/")[0]
     while above and above not in _READABLE:
         above = above.rpartition("/")[0]
@@ -97,5 +97,5 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 
 async def _bug(_: Request, __: Exception) -> Response:
-    """Answer a bug without its text, which may hold text of a model or a tool."""
+    """Answer an internal error without its text, which may contain text of a model or a tool."""
     return data_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG))

@@ -1,4 +1,4 @@
-"""Checklists as they stand, and what people tick off in them."""
+"""The current checklists, and people's ticks in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from artificer.wiring.checklists import Ticked
 
 
 class ChecklistList(Struct, frozen=True):
-    """The checklists of a run as they stand."""
+    """The current checklists of a run."""
 
     checklists: tuple[TickedChecklist, ...]
 
@@ -32,7 +32,7 @@ class TickBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def list_checklists(request: ApiRequest) -> ChecklistList:
-    """List the checklists of a run as they stand."""
+    """List the current checklists of a run."""
     return ChecklistList(await request.world.checklists.read(request.named("run")))
 
 

@@ -1,4 +1,4 @@
-"""The JSON that workers of jobs send and are answered.
+"""The JSON that workers send and receive.
 
 ``of`` names the run that is meant: that of the job, or one that it has started.
 """
@@ -63,7 +63,7 @@ class AmountBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LimitBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """The limit of an account as the worker knows it; this world's own counts too."""
+    """The limit of an account as the worker knows it; this world's own limit applies too."""
 
     tokens: WholeNumber | None = None
     micros: WholeNumber | None = None
@@ -96,7 +96,7 @@ class SpendingBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AcquireBody(HeldBody, frozen=True, forbid_unknown_fields=True):
-    """A run of the job, and where it must end; anywhere without that."""
+    """A run of the job, and where its records must end; any place if that is absent."""
 
     of: RunName
     head: PlaceBody | None = None
@@ -157,8 +157,8 @@ class VersionBody(HeldBody, frozen=True, forbid_unknown_fields=True):
 class PermitBody(HeldBody, frozen=True, forbid_unknown_fields=True):
     """A permit under the limits of these names, for a request to a model.
 
-    It lasts for ``seconds`` without being renewed, and no less than the lease. ``request`` names
-    the request.
+    It lasts for ``seconds`` unless it is renewed, but at least as long as the lease. ``request``
+    names the request.
     """
 
     permit: PermitName
@@ -178,7 +178,7 @@ HeldPermits = Annotated[tuple[HeldPermit, ...], Meta(max_length=MAX_PERMITS)]
 
 
 class RenewBody(HeldBody, frozen=True, forbid_unknown_fields=True):
-    """Permits of a job that go on for ``seconds``."""
+    """Permits of a job to extend for ``seconds``."""
 
     permits: HeldPermits
     seconds: PermitSeconds
@@ -241,7 +241,7 @@ class SinceQuery(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AcquiredAnswer(Struct, frozen=True):
-    """The epoch at which a run may be appended to, where it ends, and who may still act."""
+    """The epoch for appending to a run, where the run ends, and who may still act."""
 
     epoch: int
     head: Head
@@ -255,7 +255,7 @@ class HeadAnswer(Struct, frozen=True):
 
 
 class RecordAnswers(Struct, frozen=True):
-    """Records in order; ``more`` is set where others follow."""
+    """Records in order; ``more`` is set if others follow."""
 
     records: tuple[RecordBody, ...]
     more: bool
@@ -275,7 +275,7 @@ class SignalAnswer(Struct, frozen=True):
 
 
 class SignalAnswers(Struct, frozen=True):
-    """Signals in order; ``more`` is set where others follow."""
+    """Signals in order; ``more`` is set if others follow."""
 
     signals: tuple[SignalAnswer, ...]
     more: bool
@@ -288,21 +288,21 @@ class PostedAnswer(Struct, frozen=True):
 
 
 class SinceAnswer(Struct, frozen=True):
-    """The position now, and the runs that got signals."""
+    """The current position, and the runs that got signals."""
 
     position: int
     runs: tuple[str, ...]
 
 
 class SpentAnswer(Struct, frozen=True):
-    """The amounts that an account has spent, and that are reserved from it."""
+    """The amounts spent and reserved in an account."""
 
     settled: Amount
     reserved: Amount
 
 
 class VersionAnswer(Struct, frozen=True):
-    """A version, or null where it is not there."""
+    """A version, or null if it does not exist."""
 
     number: int | None
     digest: str | None
@@ -321,9 +321,9 @@ class WorkspaceNames(Struct, frozen=True):
 
 
 class PermitAnswer(Struct, frozen=True):
-    """The limit that is ``reached``, null where the permit is taken.
+    """The limit that is ``reached``, or null if the permit was taken.
 
-    ``seconds`` is when there will be room, 0 where nobody knows.
+    ``seconds`` is the time until a permit is free, or 0 if that is unknown.
     """
 
     reached: str | None
@@ -346,4 +346,4 @@ class LimitStandings(Struct, frozen=True):
 
 
 class NothingAnswer(Struct, frozen=True):
-    """Nothing: it was done."""
+    """An empty answer: it was done."""

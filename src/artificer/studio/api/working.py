@@ -1,4 +1,4 @@
-"""The worker of a job reads and writes, before it acts: records, blobs, signals, budgets."""
+"""Endpoints for a job's worker to read and write before it acts: records, blobs, budgets."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def read_signals(request: ApiRequest) -> d.SignalAnswers:
 
 
 async def post_signal(request: ApiRequest) -> d.PostedAnswer:
-    """Post a signal to a run of a job, as a run does to those that it has started."""
+    """Post a signal to a run of a job, as a run does to its children."""
     body: d.SignalBody = request.body
     row, data = held(request), base64.b64decode(body.body)
     return d.PostedAnswer(await request.context.records.post(row, body.of, data, body.request))
