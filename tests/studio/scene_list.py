@@ -47,7 +47,7 @@ async def open_options(page: Any, _: FormingModel) -> None:
 async def mistake(page: Any, model: FormingModel) -> None:
     """Send the form of a prompt with a mistake in it."""
     await open_options(page, model)
-    await page.get_by_label("What shall it do?").fill("How did the autumn sale go?")
+    await page.get_by_label("What should it do?").fill("How did the autumn sale go?")
     await page.get_by_label("At most, in dollars").fill("half a dollar")
     await page.get_by_role("button", name="Run", exact=True).click()
     await expect(page.get_by_role("alert")).to_contain_text("amount of dollars")
@@ -55,9 +55,9 @@ async def mistake(page: Any, model: FormingModel) -> None:
 
 async def try_all_the_same(page: Any, _: FormingModel) -> None:
     """Send the form of a prompt where no model answers."""
-    await page.get_by_label("What shall it do?").fill("How did the autumn sale go?")
+    await page.get_by_label("What should it do?").fill("How did the autumn sale go?")
     await page.get_by_role("button", name="Run", exact=True).click()
-    await expect(page.get_by_role("alert")).to_contain_text("No model was named")
+    await expect(page.get_by_role("alert")).to_contain_text("No model is configured")
 
 
 async def write(page: Any, model: FormingModel) -> None:

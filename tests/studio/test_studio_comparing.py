@@ -49,7 +49,7 @@ async def test_what_cannot_be_compared_is_refused(
     served: Studio, client: httpx.AsyncClient
 ) -> None:
     await two(served.world)
-    assert "Both did the same." in (await client.get("/compare?run=a&run=a")).text
+    assert "Both runs are the same." in (await client.get("/compare?run=a&run=a")).text
     for wrong in ("", "?run=a", "?run=a&run=", "?run=a&run=nowhere", "?run=a&run=../x"):
         assert (await client.get(f"/compare{wrong}")).status_code == 404
     text = (await client.get("/compare?run=a&run=b")).text
@@ -74,7 +74,7 @@ async def test_a_build_shows_its_runs_their_checks_and_changes(tmp_path: Path, p
         )
         await expect(page.locator("ins")).to_have_text(["left"])
         await page.get_by_role("link", name="Back to the tree").click()
-        await page.get_by_role("link", name="All that is merged").click()
+        await page.get_by_role("link", name="Everything merged").click()
         await expect(page.locator("ins")).to_have_count(3)
         for wrong in ("1", "99999", "x", "-1", "--output=x", "1" * 5_000):
             answer = await page.request.get(f"{studio.url}/runs/b/tree/{wrong}")

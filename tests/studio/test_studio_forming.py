@@ -77,7 +77,7 @@ async def seen_late(page: Any) -> None:
 @pytest.mark.req("studio-calm")
 async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, page: Any) -> None:
     await entered(page, studio)
-    await page.get_by_label("What shall it do?").fill("Write about the sea.")
+    await page.get_by_label("What should it do?").fill("Write about the sea.")
     await page.get_by_label("Files").set_input_files([file("notes.txt", "It is wide.")])
     dropped = await page.evaluate_handle(
         "() => { const all = new DataTransfer();"
@@ -93,7 +93,7 @@ async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, 
     await expect(head).to_contain_text("Waits for the reply of mine/m in turn 1")
     await expect(head).to_contain_text("notes.txt, dropped.txt")
     await expect(head.get_by_label("Cost: $0.0000 of $0.5000")).to_be_visible()
-    await expect(page.locator(".frame")).to_contain_text("Nothing has been made yet")
+    await expect(page.locator(".frame")).to_contain_text("The report appears here as it is written")
 
     await listening(page, model)
     arguments = json.dumps({"table": TABLE})
@@ -118,7 +118,7 @@ async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, 
     await expect(made).to_contain_text("allowed")
     await expect(made.locator("a", has_text="Receipt")).to_have_count(1)
 
-    await page.get_by_label("Say something to the model").fill("Be br")
+    await page.get_by_label("Send the model a message").fill("Be br")
     model.text(f"{WRITTEN} {{{{artifact:table:seas}}}} And this goes on for a while. So")
     forming = page.locator("#forming")
     await expect(forming).to_contain_text("The sea is <i>wide</i>.")
@@ -131,7 +131,7 @@ async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, 
     await expect(page.locator("#notice")).to_have_text("The run is now: done.")
     await expect(report.get_by_text("So it is.")).to_be_visible()
     await expect(forming).to_be_empty()
-    await expect(page.get_by_label("Say something to the model")).to_have_value("Be br")
+    await expect(page.get_by_label("Send the model a message")).to_have_value("Be br")
     assert any("It is wide." in json.dumps(message) for message in model.requests[0]["messages"])
 
 
@@ -139,9 +139,9 @@ async def test_a_run_is_paused_resumed_and_asked_more(
     studio: Studio, model: PacedDouble, page: Any
 ) -> None:
     await entered(page, studio)
-    await page.get_by_label("What shall it do?").fill("Write about the sea.")
+    await page.get_by_label("What should it do?").fill("Write about the sea.")
     await page.get_by_role("button", name="Run", exact=True).click()
-    await page.get_by_label("Say something to the model").fill("In two lines.")
+    await page.get_by_label("Send the model a message").fill("In two lines.")
     await page.get_by_role("button", name="Send").click()
     await page.get_by_role("button", name="Pause").click()
     model.call(0, "create_table", json.dumps({"table": TABLE}))
@@ -155,7 +155,7 @@ async def test_a_run_is_paused_resumed_and_asked_more(
     await expect(head.locator(".badge")).to_have_text("done")
     assert "In two lines." in json.dumps(model.requests[1]["messages"])
 
-    await page.get_by_label("Ask something more").fill("And this?")
+    await page.get_by_label("Send a follow-up").fill("And this?")
     await page.get_by_label("Files").set_input_files([file("more.txt", "The sky is high.")])
     await page.get_by_role("button", name="Send").click()
     await expect(head).to_contain_text("in turn 3")

@@ -268,7 +268,7 @@ class TestPage:
                 sent = await client.post(f"/jobs/{run}", data={"form_key": key[1]})
                 assert sent.headers["location"] == "/jobs?state=dead"
                 assert jobs.queue.get(run).state == "queued"
-                assert "No job is like this." in (await client.get("/jobs?state=dead")).text
+                assert "No jobs match." in (await client.get("/jobs?state=dead")).text
                 unknown = await client.post("/jobs/nobody", data={"form_key": key[1]})
                 assert unknown.status_code == 404
 

@@ -104,7 +104,7 @@ async def test_without_a_model_the_page_says_what_to_do(tmp_path: Path) -> None:
             assert word in page
         data = {**await form_of(client), "prompt": "Hi."}
         answer = await client.post("/runs", data=data)
-        assert answer.status_code == 400 and "No model was named" in answer.text
+        assert answer.status_code == 400 and "No model is configured" in answer.text
         assert "Hi.</textarea>" in answer.text
 
 
@@ -191,8 +191,8 @@ async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
         for wrong, said in (
             ({"cost": "abc"}, "not an amount of dollars"),
             ({"cost": "nan"}, "not an amount of dollars"),
-            ({"turns": "-1"}, "not a whole number"),
-            ({"tokens": "²"}, "not a whole number"),
+            ({"turns": "-1"}, "not a positive whole number"),
+            ({"tokens": "²"}, "not a positive whole number"),
             ({"agent": "os:system"}, "There is no agent"),
             ({"kind": "build"}, "neither a report nor a chat"),
             ({"tools": "shown", "tool": "rm"}, "no tool"),

@@ -88,7 +88,7 @@ async def test_who_goes_on_with_a_submitted_run_and_when() -> None:
         async with http_client(studio.url) as client:
             await client.get("/", params={"key": studio.key})
             page = (await client.get(f"/runs/{run}")).text
-        assert "A worker asks it again after <time" in page
+        assert "A worker will try again after <time" in page
         assert at in page
         assert "Resume the run" not in page
 
@@ -108,7 +108,7 @@ async def test_workers_leave_some_runs_to_a_person() -> None:
             assert explained.retry_at is None
             assert not explained.queued
         assert (await world.archive.explain(refused)).why.endswith(
-            "Workers leave it alone until somebody resumes it."
+            "Workers leave it alone until a person resumes it."
         )
 
 

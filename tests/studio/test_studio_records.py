@@ -64,7 +64,7 @@ async def test_steps_through_records_and_forks_there(studio: Studio, page: Any) 
     await page.get_by_role("link", name="After →").click()
     await page.get_by_text(f"Record 2 of {count}").wait_for()
     await page.wait_for_load_state()
-    await page.get_by_label("Say something to the model").fill("In verse.")
+    await page.get_by_label("Send the model a message").fill("In verse.")
     await page.keyboard.press("ArrowLeft")
     assert f"Record 2 of {count}" in await page.inner_text("main"), "a text is being written"
     await page.get_by_role("button", name="Fork").click()
@@ -143,8 +143,8 @@ async def test_a_replay_of_a_changed_journal_names_the_record(tmp_path: Path) ->
     ):
         await client.get("/", params={"key": studio.key})
         page = await client.get("/verify")
-        assert "Nothing is wrong" not in page.text
+        assert "No problems found" not in page.text
         key = {"form_key": re.findall(r'name="form_key" value="([^"]+)"', page.text)[0]}
         verified = (await post(client, "/verify", key)).text
-        assert "Nothing is wrong" not in verified and "does not match its hash" in verified
+        assert "No problems found" not in verified and "does not match its hash" in verified
         assert (await post(client, "/verify", {"form_key": "x"})).status_code == 403

@@ -82,7 +82,7 @@ async def test_a_figure_leads_to_its_binding_call_response_and_receipt(
     await page.locator("#chart-disk").get_by_role("link", name="Look at its cells").click()
     await page.get_by_role("link", name="7341", exact=True).click()
     cell = page.locator("#cell")
-    await expect(cell).to_contain_text("The binding gives it.")
+    await expect(cell).to_contain_text("It comes from the binding.")
     await expect(cell).to_contain_text("disks#1 at /items/1/bytes")
 
 
@@ -106,7 +106,7 @@ async def test_what_was_typed_is_said_to_be_typed(
     listed = text.partition('class="sentences"')[2].partition("</ol>")[0]
     assert "disk" not in listed  # a paragraph that only cites says nothing
     cell = (await client.get("/runs/r/sources/table:typed?row=1&column=1")).text
-    assert "No binding gives it: it is as the model typed it." in cell
+    assert "It has no binding: the model typed it." in cell
     assert "disks#1" in cell and "/items/1/bytes" in cell
     cell = (await client.get("/runs/r/sources/table:typed?row=1&column=2")).text
     assert "<script>alert" not in cell and "\u202e" not in cell

@@ -156,7 +156,7 @@ async def test_the_page_says_what_a_delayed_model_waits_for(
         model.watched.set()
         await reached(lines, "model_delayed")
         shown = (await client.get("/runs/r")).text
-        assert "The provider&#39;s rate limit or quota is used up. The model is asked" in shown
+        assert "The provider&#39;s rate limit or quota is used up. Next attempt at" in shown
         assert "UTC</time>" in shown and "(attempt 2 of 4)" in shown
         model.answers.set()
         await reached(lines, "text")

@@ -116,8 +116,8 @@ class Access:
         found = self.tokens.find(text.strip()) if self.tokens and is_bearer else None
         if found is None:
             raise AccessError(
-                "This token is not valid, or is no longer valid.",
-                hint="Make one: artificer studio token new",
+                "This token is invalid or has expired.",
+                hint="Create one: artificer studio token new",
             )
         name, sender = f"{found.name} (token {found.id})", f"token {found.id}"
         return Actor(name, "", frozenset(found.scopes), sender, is_token=True)

@@ -97,7 +97,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _bug(request: Request, _: Exception) -> Response:
-    """Answer a bug without its text, which may hold text of a model or a tool."""
+    """Answer an internal error without its text, which may contain text of a model or a tool."""
     answer = answer_of(BugError("This is a bug in Artificer.", hint=REPORT_BUG), request)
     answer.headers.update(HEADERS)  # nothing is around the answer of a bug
     return answer
@@ -105,7 +105,7 @@ async def _bug(request: Request, _: Exception) -> Response:
 
 async def _gone(request: Request, _: Exception) -> Response:
     """Answer a form that was cut off, or is longer than its header says."""
-    error = OperatorError("The form did not arrive completely.", hint="Go back and send it again.")
+    error = OperatorError("The form is incomplete.", hint="Go back and send it again.")
     return answer_of(error, request, HTTPStatus.BAD_REQUEST)
 
 

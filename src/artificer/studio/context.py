@@ -92,7 +92,7 @@ class StudioContext:
             else:
                 self.broadcasts.keep(run)
                 return
-        raise OperatorError("The run has not begun.", hint="Look at the studio's log.")
+        raise OperatorError("The run has not started.", hint="See the studio's log.")
 
 
 def context_of(request: Request) -> StudioContext:
@@ -148,5 +148,5 @@ async def posted(request: Request, *, files: int = 0) -> Form:
     """Read a form. Raises HTTPException for one that was not made for this person."""
     form = Form(await request.form(max_files=files, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD))
     if not actor_of(request).made(form.text("form_key")):
-        raise HTTPException(403, "This form was made for another person. Load the page again.")
+        raise HTTPException(403, "This form belongs to another person. Reload the page.")
     return form

@@ -51,7 +51,7 @@ class Executions:
             return
         if len(self._tasks) >= MAX_EXECUTIONS:
             raise OperatorError(
-                f"{MAX_EXECUTIONS} runs are under way in this studio.",
+                f"{MAX_EXECUTIONS} runs are in progress in this studio.",
                 hint="Wait for one to end, or cancel one.",
             )
         self.failures.pop(run, None)

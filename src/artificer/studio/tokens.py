@@ -81,8 +81,8 @@ class ApiTokens:
                 self._read = stamp, _reader.read(self._path.read_bytes()).tokens
             except (InvalidValueError, OSError) as error:
                 raise TamperedError(
-                    f"{self._path} was changed outside of the studio: no token works.",
-                    hint="Remove the file, and make new tokens.",
+                    f"{self._path} was changed outside the studio: no token works.",
+                    hint="Remove the file, and create new tokens.",
                 ) from error
         return self._read[1]
 
@@ -102,12 +102,12 @@ class ApiTokens:
         """Make a token, and return it with its text. Raises AuthorError, TamperedError."""
         if not name.strip() or not name.isprintable() or len(name) > 80:
             raise AuthorError(
-                f"{name[:100]!r} cannot be the name of a token.",
+                f"{name[:100]!r} is not a valid name for a token.",
                 hint="Use 1 to 80 printable characters.",
             )
         if not 1 <= days <= MAX_DAYS:
             raise AuthorError(
-                f"A token lives 1 to {MAX_DAYS} days, not {days}.",
+                f"A token is valid for 1 to {MAX_DAYS} days, not {days}.",
                 hint=f"Choose a number from 1 to {MAX_DAYS}.",
             )
         with self._changing() as tokens:

@@ -73,7 +73,7 @@ class JobFile:
             except sqlite3.Error as error:
                 raise OperatorError(
                     f"The queue of jobs cannot be used: {error}.",
-                    hint=f"{self._path} can be removed: runs are submitted again then.",
+                    hint=f"You may remove {self._path}: runs are then submitted again.",
                 ) from error
 
 

@@ -39,7 +39,7 @@ class JobPermits:
         return await self._permits.take(_of(row, permit), limits, seconds)
 
     async def renew(self, row: JobRow, permits: Sequence[Permit], seconds: float) -> None:
-        """Extend permits of a job; one that was lost counts again."""
+        """Extend permits of a job; a lost one is taken again."""
         await self._permits.renew(self._own(row, permits), seconds)
 
     async def give_back(self, row: JobRow, permits: Sequence[Permit]) -> None:

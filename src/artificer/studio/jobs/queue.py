@@ -29,7 +29,7 @@ KEPT = 10_000
 BACKOFF_MS, MAX_BACKOFF_MS = 5_000, 300_000
 """How long a job waits after its first failure, and at most: four times as long each time."""
 
-LAPSED = "The lease ended without an answer of the worker."
+LAPSED = "The lease ended without an answer from the worker."
 
 
 class JobQueue:

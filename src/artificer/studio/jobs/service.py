@@ -98,7 +98,7 @@ class Jobs:
     async def submit(self, run: str, priority: int, attempts: int) -> JobRow:
         """Have a worker execute a run. Raises NotFoundError for one that was never begun."""
         if not await exists(self.storage.journal, run):
-            raise NotFoundError(f"Run {run!r} does not exist.", hint="Begin it first.")
+            raise NotFoundError(f"Run {run!r} does not exist.", hint="Start it first.")
         spec = await first_spec(self.storage.journal, self.storage.blobs, run)
         submission = spec.submission if spec is not None else None
         tenant, lane = (submission.tenant, submission.lane) if submission is not None else ("", "")

@@ -60,7 +60,7 @@ document.addEventListener("submit", async (event) => {
   if (answer) await renew();
   if (answer?.type === "opaqueredirect") speak("");
   else if (answer?.status === 409) speak("Somebody has changed this meanwhile. This is how it stands now.");
-  else if (answer?.status === 202) speak("The tick is kept, and recorded when the run goes on.");
+  else if (answer?.status === 202) speak("The tick is stored, and will be recorded when the run continues.");
   else speak("The tick was not recorded. Load the page again.");
 });
 

@@ -75,7 +75,7 @@ async def show(request: Request) -> Response:
     if not kept:
         raise NotFoundError(
             "The run has made no such artifact.",
-            hint=f"/runs/{history.run.id}/artifacts lists those it has made.",
+            hint=f"/runs/{history.run.id}/artifacts lists its artifacts.",
         )
     if last == "changes":
         return await _changes(request, history, wanted, kept)

@@ -114,7 +114,7 @@ def _count(text: str, name: str) -> int | None:
         return None
     if not (text.isascii() and text.isdecimal() and 0 < len(text) <= 12 and int(text)):
         raise AuthorError(
-            f"The limit on {name} is not a whole number above 0.",
+            f"The limit on {name} is not a positive whole number.",
             hint="Write a number such as 20, or leave the field empty.",
         )
     return int(text)

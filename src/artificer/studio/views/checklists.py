@@ -49,7 +49,7 @@ async def tick(request: Request) -> Response:
         notice = f"{error.message} Nothing was changed."
         return await _with_notice(request, notice, HTTPStatus.CONFLICT)
     if not ticked.recorded:
-        notice = "The tick is kept, and recorded when the run goes on."
+        notice = "The tick is stored, and will be recorded when the run continues."
         return await _with_notice(request, notice, HTTPStatus.ACCEPTED)
     return RedirectResponse(f"/runs/{run}#checklist-{ticked.checklist.id}", HTTPStatus.SEE_OTHER)
 

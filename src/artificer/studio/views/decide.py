@@ -129,7 +129,7 @@ def _problem(kind: DecisionKind, word: str, text: str) -> str:
     if len(text) > MAX_TEXT:
         return f"At most {MAX_TEXT:,} characters."
     if word in ("iterate", "revise") and not text:
-        return "Say what the next plan has to do differently."
+        return "Say what the next plan should do differently."
     return ""
 
 

@@ -15,7 +15,7 @@ from artificer.studio.pages import page
 SHOWN = 100
 """Problems, and facts that drifted, which are shown."""
 
-BUSY = "Another replay or verification is under way. Try again when it is done."
+BUSY = "Another replay or verification is in progress. Try again when it is done."
 
 
 async def show(request: Request) -> Response:
