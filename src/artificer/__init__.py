@@ -1,11 +1,11 @@
 """Artificer: a language model acts and delivers only through typed tool calls.
 
-Every call is checked before it runs, recorded before it acts, and can be replayed after.
+Every call is checked before it runs, recorded before it acts, and replayable afterwards.
 
 This is the one door: the names in ``__all__`` are public, and so are those of ``artificer.types``
 (the types in their signatures), ``artificer.extend`` and ``artificer.ports`` (for packages that add
 something) and ``artificer.testing``; everything else may change. Names are
-imported when they are first used, so that ``import artificer`` costs next to nothing.
+imported when they are first used, so ``import artificer`` costs almost nothing.
 """
 
 from __future__ import annotations

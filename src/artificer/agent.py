@@ -58,11 +58,11 @@ if TYPE_CHECKING:
 @named_parameters(place_of)
 @dataclass(frozen=True, kw_only=True)
 class Agent(AgentDefinition[OutputT]):
-    """A reusable agent. Tasks may share one: it is frozen, and keeps nothing between runs.
+    """A reusable agent. Tasks may share one: it is frozen and keeps no state between runs.
 
-    Every method takes the ``world`` to run in; without one, the world of this project is opened
-    for the call and closed after it. A run is named by its id, or by a :class:`Run`. ``deps`` are
-    what the functions receive with their `RunContext`; pass them again to continue a run.
+    Every method takes the ``world`` to run in; without one, the project's world is opened for the
+    call and closed after it. A run is given as its id or as a :class:`Run`. ``deps`` are the
+    objects that functions receive with their `RunContext`; pass them again to continue a run.
     """
 
     async def run(
@@ -153,8 +153,8 @@ class Agent(AgentDefinition[OutputT]):
     ) -> Run[OutputT]:
         """Continue a run where its journal ends, as `World.resume` does, and raise what it raises.
 
-        The agent brings the functions and the output type, the caller the dependencies; all else is
-        recorded.
+        The agent supplies the functions and the output type, the caller the dependencies;
+        everything else is recorded.
         """
         async with _opened(world) as world:
             return await world.resume(
@@ -172,7 +172,7 @@ class Agent(AgentDefinition[OutputT]):
         approver: Approver | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Allow the call of this digest, or all that wait, and continue the run.
+        """Approve the call with this digest, or all waiting calls, and continue the run.
 
         Raises NotFoundError: there is no such run, or no such call waits.
         """
@@ -192,7 +192,7 @@ class Agent(AgentDefinition[OutputT]):
         approver: Approver | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Refuse the call of this digest, or all that wait, and continue the run.
+        """Deny the call with this digest, or all waiting calls, and continue the run.
 
         The model reads the ``reason``. Raises NotFoundError as :meth:`approve` does.
         """
@@ -204,7 +204,7 @@ class Agent(AgentDefinition[OutputT]):
     async def cancel(
         self, run: str | Run, reason: str = "", *, world: World | None = None
     ) -> Run[OutputT]:
-        """End a run, also of another process; it delivers what exists. Raises NotFoundError."""
+        """End a run, even in another process; it delivers what exists. Raises NotFoundError."""
         async with _opened(world) as world:
             return await world.cancel(_id(run), reason)
 
@@ -219,7 +219,7 @@ class Agent(AgentDefinition[OutputT]):
         new_id: str | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Begin a run with another one's records, and the agent's model, instructions and limits.
+        """Start a run with another one's records, and this agent's model, instructions and limits.
 
         Raises what `World.fork` does.
         """
@@ -235,10 +235,11 @@ class Agent(AgentDefinition[OutputT]):
             )
 
     def as_tool(self, name: str, description: str, **options: Unpack[ChildOptions]) -> AgentTool:
-        """Return the agent as a tool for another one: each call is a run of its own.
+        """Return the agent as a tool for another one: each call is a separate run.
 
         The calling model writes the prompt and reads the text. The run is a child of the caller's:
-        it is started once, also after a crash, and its usage and cost count for both. Raises
+        it is
+        started once, even after a crash, and its usage and cost count for both. Raises
         ToolDefinitionError for an unusable name.
 
         >>> editor = Agent(model, tools=[writer.as_tool("write", "Write a paragraph.")])
@@ -246,15 +247,15 @@ class Agent(AgentDefinition[OutputT]):
         return agent_tool(self, name, description, options)
 
     def as_handoff(self, name: str, description: str, **options: Unpack[ChildOptions]) -> AgentTool:
-        """Return the agent as a tool that takes the conversation over: ``transfer_to_NAME``.
+        """Return the agent as a tool that takes over the conversation: ``transfer_to_NAME``.
 
         The agent reads the conversation so far, and its answer, with its artifacts, is the answer
-        of the calling run. Otherwise it is, takes and raises what :meth:`as_tool` does.
+        of the calling run. Otherwise it works like :meth:`as_tool`.
         """
         return handoff_tool(self, name, description, options)
 
     def run_sync(self, prompt: Prompt, **options: Unpack[RunArguments]) -> Run[OutputT]:
-        """Run a prompt and wait for its end: :meth:`run` for a program without an event loop.
+        """Run a prompt and wait for its end: :meth:`run` for programs without an event loop.
 
         Raises AuthorError where an event loop is running, except in a notebook.
         """
@@ -287,19 +288,19 @@ class Agent(AgentDefinition[OutputT]):
     def approve_sync(
         self, run: str | Run, call: str | None = None, **options: Unpack[AnswerArguments]
     ) -> Run[OutputT]:
-        """Allow a call, continue the run and wait for its end, as :meth:`approve` does."""
+        """Approve a call, continue the run and wait for its end, as :meth:`approve` does."""
         return wait_for(lambda: self.approve(run, call, **options), "await agent.approve(…)")
 
     def deny_sync(
         self, run: str | Run, call: str | None = None, **options: Unpack[AnswerArguments]
     ) -> Run[OutputT]:
-        """Refuse a call, continue the run and wait for its end, as :meth:`deny` does."""
+        """Deny a call, continue the run and wait for its end, as :meth:`deny` does."""
         return wait_for(lambda: self.deny(run, call, **options), "await agent.deny(…)")
 
     def fork_sync(
         self, run: str | Run, changes: ForkChanges | None = None, **options: Unpack[ForkArguments]
     ) -> Run[OutputT]:
-        """Begin a run with the records of another one and wait for its end, as :meth:`fork`."""
+        """Start a run with another one's records and wait for its end, as :meth:`fork` does."""
         return wait_for(lambda: self.fork(run, changes, **options), "await agent.fork(…)")
 
     def cancel_sync(self, run: str | Run, reason: str = "", world: World | None = None) -> Run:
@@ -337,7 +338,7 @@ def _none_waits(run: str, call: str | None) -> NotFoundError:
 
 @asynccontextmanager
 async def _opened(world: World | None) -> AsyncIterator[World]:
-    """Yield the world, or the one of this project, opened for the moment."""
+    """Yield the given world, or this project's, opened for the call."""
     if world is not None:
         yield instance("world", world, World, "async with World.open() as world: …")
         return

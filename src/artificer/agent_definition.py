@@ -1,4 +1,4 @@
-"""The definition of an agent: everything of a run but its prompt, as a value that runs share."""
+"""The definition of an agent: everything about a run except its prompt, as a shared value."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ Tool = ExecutedTool | AgentTool
 """One of those, or an agent as a tool."""
 
 InstructionsFunction = Callable[[RunContext[Any]], str | Awaitable[str]]
-"""Writes the system prompt when a run begins."""
+"""Writes the system prompt when a run starts."""
 
 Output = ResponseFormat | Mapping[str, Any] | type[Any] | UnionType | Callable[..., Any]
 """A JSON Schema, a type or a union of types that have one, or a function."""
 
 DepsFactory = Callable[[], Any]
-"""Makes the dependencies of a run; also an ``async def``."""
+"""Creates the dependencies of a run; may be an ``async def``."""
 OutputValidator = Callable[[Any], Any]
 """A function that accepts a value, perhaps changed, or rejects it with ValueError."""
 
@@ -92,19 +92,19 @@ class AgentDefinition(Generic[OutputT]):
     """A model with its instructions, tools and rules. Runs, builds and forks share it.
 
     ``model`` is ``provider/model`` or a provider, or a list of them: the next one takes over when
-    one does not answer. ``only`` narrows the toolset to the tools that it
-    names. A run delivers a report (kind ``deliver``), unless it has an ``output`` or a ``check``,
-    or is a ``chat`` by choice. With an ``output``, it ends in JSON that fits it, or it has failed;
-    ``check`` accepts the output (or the text, without one), perhaps changed, or rejects it with
-    ValueError. ``settings`` are those of all turns, or one for each, of which the last stays in
-    force. ``capabilities`` are a folder, workspaces and introspection. A field that is None is as
-    configured.
+    one does not answer. ``only`` narrows the toolset to the tools that it names. A run delivers a
+    report (kind ``deliver``), unless it has an ``output`` or a ``check``, or is a ``chat`` by
+    choice. With an ``output``, it ends in JSON that fits it, or it has failed; ``check`` accepts
+    the output (or the text, without one), perhaps changed, or rejects it with ValueError.
+    ``settings`` apply to all turns, or are a list with one entry for each turn, of which the last
+    applies to all later turns. ``capabilities`` are a folder, workspaces and
+    introspection. A field that is None takes its value from the configuration.
 
     ``instructions`` are a text, or a function of a `RunContext` that returns one, also as an
     ``async def``. It is called once, when a run begins; the text is recorded with the run.
 
-    ``deps_factory`` is a function that makes the dependencies of a run which none are passed to, so
-    that a program which imports the agent can resume its runs.
+    ``deps_factory`` is a function that creates the dependencies of a run if none are passed, so
+    that any program that imports the agent can resume its runs.
 
     Resuming a run takes the functions, executors and the output type from its agent, and everything
     else from the journal.
@@ -132,7 +132,7 @@ class AgentDefinition(Generic[OutputT]):
     deps_factory: DepsFactory | None = None
 
     def __post_init__(self) -> None:
-        """Check what only a type checker would notice. Raises AuthorError."""
+        """Check what otherwise only a type checker would notice. Raises AuthorError."""
         object.__setattr__(self, "model", _checked_models(self.model))
         object.__setattr__(self, "tools", _checked_tools(self.tools))
         if self.only is not None:
@@ -170,18 +170,18 @@ class AgentDefinition(Generic[OutputT]):
         if self.deps_factory is not None and not callable(self.deps_factory):
             raise AuthorError(
                 f"The deps_factory of an agent is {self.deps_factory!r}, not a function.",
-                hint="Pass a function that makes them, or the object itself to run(…, deps=…).",
+                hint="Pass a function that creates them, or the object itself to run(…, deps=…).",
             )
 
     @property
     def has_output(self) -> bool:
-        """Whether its own code makes the output of its runs: a type, a function, a check."""
+        """Whether the agent's own code makes its runs' output: a type, a function or a check."""
         plain = self.output is None or isinstance(self.output, ResponseFormat | Mapping)
         return not plain or self.check is not None
 
     @property
     def run_kind(self) -> AgentKind:
-        """The kind of the agent's runs: a report, unless they end in JSON or it is chosen."""
+        """The kind of the agent's runs: a report, unless they end in JSON or it is set."""
         plain = self.output is None and self.check is None
         return self.kind or ("deliver" if plain else "chat")
 
@@ -201,7 +201,7 @@ def _checked_models(
     for model in named:
         if not (model is None or isinstance(model, str) or hasattr(model, "generate")):
             raise AuthorError(
-                f"The model of an agent is {shown(model)}, which names none and is not a provider.",
+                f"The model of an agent is {shown(model)}, not provider/model and not a provider.",
                 hint='Write provider/model: Agent("anthropic/claude-sonnet-5-5").',
             )
     if isinstance(models, str) or not isinstance(models, Sequence):
@@ -241,12 +241,13 @@ def _hint(name: str, kind: type, value: object) -> str:
 
 
 def shared_tools(tools: Iterable[ExecutedTool]) -> tuple[ExecutedTool, ...]:
-    """Return the tools that a world gives to all of its runs. Raises AuthorError."""
+    """Return the tools that a world gives to all its runs. Raises AuthorError."""
     found: list[ExecutedTool] = []
     for tool in _checked_tools(tools, "a world"):
         if isinstance(tool, AgentTool):
             raise AuthorError(
-                f"The agent {tool.definition.name!r} cannot be a tool of every run, its own too.",
+                f"The agent {tool.definition.name!r} cannot be a tool of every run, "
+                "including its own.",
                 hint="Pass it to the agents that call it: Agent(tools=[…]).",
             )
         found.append(tool)

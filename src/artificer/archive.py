@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 
 
 def is_of_build(run: str, runs: Collection[str]) -> bool:
-    """Whether a run was started by another one of these, which is a build."""
+    """Whether a run was started by one of these runs that is a build."""
     return "." in run and run.rpartition(".")[0] in runs
 
 
 @named_parameters()
 class Archive(Struct, frozen=True, eq=False, dict=True):
-    """One project's journal and blobs, read: nothing here asks a model, runs a tool or writes."""
+    """One project's journal and blobs, read-only: nothing here calls models or runs tools."""
 
     config: Config
     _storage: Storage
@@ -71,8 +71,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     ) -> AsyncIterator[Self]:
         """Open the world of this project to be read, as ``artificer.toml`` and the environment say.
 
-        Nothing is made or changed, also where there is no world yet. With ``indexing``, a search
-        keeps its index up to date, where it may write it.
+        Nothing is created or changed, even if there is no world yet. With ``indexing``, a search
+        keeps its index up to date if it can write it.
         """
         config = config or load_config()
         storage = await opened(config, read_only=True, indexing=indexing)
@@ -99,7 +99,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         return History(run, loaded.lines)
 
     async def has_signals(self, run_id: str) -> bool:
-        """Whether a run, or one that it waits for, has got signals that it has not taken.
+        """Whether a run, or one that it waits for, has unread signals.
 
         Raises NotFoundError, TamperedError.
         """
@@ -109,7 +109,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     async def data(self, run_id: str, label: str) -> bytes:
         """Return the data of a call with a label (``disk_usage#2``), as exact JSON.
 
-        Raises NotFoundError where no call has this label, or its result has no data.
+        Raises NotFoundError if no call has this label, or its result has no data.
         """
         for source in (await self.get(run_id)).state.sources:
             if source.label == label and source.digest is not None:
@@ -144,11 +144,11 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         progress: ReportProgress = unreported,
         **wanted: Unpack[RunFilter],
     ) -> RunListing:
-        """List the runs that a filter wants, newest first; ``before`` is ``next`` of a page.
+        """List the runs that match a filter, newest first; ``before`` is ``next`` of a page.
 
         The first list of a world reads all its runs, and ``progress`` is called meanwhile; later
-        ones read what is new. With ``at_once`` one that would have to read much looks at the newest
-        runs only, and says so in ``searched``.
+        ones read only what is new. With ``at_once``, a list that would have to read much covers
+        only the newest runs, and says so in ``searched``.
 
         >>> page = await world.archive.list_runs(status="failed", text="invoice")
         >>> for run in page.runs:
@@ -158,18 +158,18 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         return await self._lister.page(query, limit, before, at_once=at_once, progress=progress)
 
     async def count_runs(self) -> dict[str, int]:
-        """Return how many runs stand in which way, as the index has it, which is a cache.
+        """Return the number of runs by status, from the index, which is a cache.
 
-        Nothing where it has to be made first: :meth:`index_runs` does.
+        Returns nothing if the index does not exist yet: :meth:`index_runs` creates it.
         """
         return await self._lister.counts()
 
     async def index_runs(self, progress: ReportProgress = unreported) -> None:
-        """Read what lists of runs need and have not read yet. Raises OperatorError."""
+        """Bring the index of runs up to date. Raises OperatorError."""
         await self._lister.update(progress=progress)
 
     async def tree(self, run_id: str) -> list[BuildNode]:
-        """The runs that a build has started, as they belong together; none of any other run.
+        """The runs that a build started, as a tree; empty for any other run.
 
         Raises NotFoundError, TamperedError.
         """
@@ -205,7 +205,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         since: int = 0,
         progress: ReportProgress = unreported,
     ) -> list[Hit]:
-        """Find the records whose text holds all the words, newest first.
+        """Find the records whose text contains all the words, newest first.
 
         Prompts, follow-ups, replies, calls and their results are searched for words,
         ``"phrases"`` and beginnings of words (``word*``), without case and accents; of runs of a
@@ -222,7 +222,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         return await searcher.hits(limit, progress)
 
     async def find(self, word: str) -> str:
-        """Return the id of the one run that ``word`` begins, or of the newest for ``last``.
+        """Return the id of the only run that starts with ``word``, or of the newest for ``last``.
 
         Raises:
             NotFoundError: none does, or several do.
@@ -249,13 +249,16 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         return await replay(journal, blobs, run_id, provider, consult_here())
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
-        """Where two runs first differ, and in what. Raises NotFoundError, TamperedError."""
+        """Return where two runs first differ, and how. Raises NotFoundError, TamperedError."""
         journal, blobs = self._storage.journal, self._storage.blobs
         one, other = await load(journal, blobs, run_id), await load(journal, blobs, other_id)
         return compare(one, other, blobs)
 
     async def explain(self, run_id: str) -> Explanation:
-        """Where a run stands, why, and what to do next. Raises NotFoundError, TamperedError."""
+        """Return a run's status, its reasons, and what to do next.
+
+        Raises NotFoundError, TamperedError.
+        """
         loaded = await load(self._storage.journal, self._storage.blobs, run_id)
         below = await questions_below(self._storage, run_id, loaded.state)
         spec = loaded.state.run_spec
@@ -267,7 +270,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         return explain(loaded, below, for_workers=True, abandoned=abandoned)
 
     async def export_run(self, run_id: str) -> bytes:
-        """A run with all its blobs as one compressed file, the same bytes every time.
+        """Return a run with all its blobs as one compressed file, the same bytes every time.
 
         Raises:
             NotFoundError: no such run, or a blob of it is missing.
@@ -280,9 +283,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     ) -> Verification:
         """Check every record, every blob and every workspace of the world (invariant 12).
 
-        ``kept`` are heads of before, from :func:`artificer.runtime.kept.read_kept`: whether today's
-        journal goes on from each of them is in ``against``. ``progress`` is called with
-        each step that is done.
+        ``kept`` are earlier heads, from :func:`artificer.runtime.kept.read_kept`; ``against`` of
+        the result says whether today's journal extends each of them. ``progress`` is called after
+        each step.
         """
         if kept is not None:
             instance("kept", kept, KeptHeads, "Read them with read_kept(path).")
@@ -292,7 +295,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def workspaces(self) -> Workspaces:
-        """The world's workspaces. What is asked of them blocks."""
+        """The world's workspaces. Their methods block."""
         return Workspaces(self._storage.blobs, self._storage.versions, self._clock.now)
 
     @cached_property
@@ -305,20 +308,20 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
 
 def archive_of(resources: WorldResources) -> Archive:
-    """Return what a world keeps, to be read."""
+    """Return the read-only part of a world."""
     providers, storage = resources.providers.own, resources.storage.storage
     return Archive(resources.config, storage, resources.clock, providers, resources.lister)
 
 
 async def is_queued(archive: Archive, history: History) -> bool:
-    """Whether a run waits for a worker to begin it. Raises OperatorError."""
+    """Whether a run waits for a worker to start it. Raises OperatorError."""
     run, journal = history.run, archive._storage.journal
     records = len(history.lines)
     return await waits_for_worker(journal, run.id, run.state.run_spec, run.status, records)
 
 
 async def unreachable(archive: Archive) -> str:
-    """Ask for something small; return which part does not answer: ``journal``, ``blobs``."""
+    """Make a small read; return which part does not answer: ``journal`` or ``blobs``."""
     try:
         await archive._storage.journal.runs(limit=1)
     except ArtificerError:

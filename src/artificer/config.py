@@ -1,7 +1,7 @@
 """Configuration: ``artificer.toml`` in the working directory, and a few environment variables.
 
-Flags beat the environment, the environment beats the file. The file is checked strictly: an
-unknown key is an error that names it.
+Flags override the environment, and the environment overrides the file. The file is checked
+strictly: an unknown key is an error that names it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FILE_NAME = "artificer.toml"
 
 
 class ProviderConfig(CheckedValue):
-    """A provider of your own: ``[providers.NAME]``. ``api_key_env`` names a variable.
+    """Your own provider: ``[providers.NAME]``. ``api_key_env`` names a variable.
 
     ``protocol`` is the registered provider that talks to it: ``anthropic``, ``openai``,
     ``openai-chat``, or one of an installed package, which reads ``options`` by itself.
@@ -51,7 +51,7 @@ class ProviderConfig(CheckedValue):
     options: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Refuse a protocol that nothing speaks, and settings that it cannot have."""
+        """Reject an unknown protocol, and settings that it does not support."""
         if self.protocol in ("local", *FOR_PROGRAMS) or self.protocol not in PROVIDERS:
             known = ", ".join(PROTOCOLS.values())
             raise self.invalid("/protocol", f"no provider speaks it; built in are {known}")
@@ -87,7 +87,7 @@ StudioRight = Literal["read", "act", "approve", "admin"]
 
 
 class StudioConfig(CheckedValue):
-    """``[studio]``: how others than the user of this machine reach the studio.
+    """``[studio]``: how people and programs other than this machine's user reach the studio.
 
     ``hosts`` are names under which it may be reached. ``identity_header`` holds the name of the
     person whom a reverse proxy has let in; it is believed from the ``proxies`` alone, which are
@@ -103,7 +103,7 @@ class StudioConfig(CheckedValue):
     requests_per_minute: Annotated[int, Meta(ge=1, le=1_000_000)] = 600
 
     def check(self) -> None:
-        """Refuse a proxy without a header or the reverse, and what is not an address."""
+        """Reject a proxy without a header or the reverse, and invalid addresses."""
         if bool(self.identity_header) != bool(self.proxies):
             raise self.invalid("", "needs 'identity_header' and 'proxies', or neither")
         if self.identity_header.lower() in _OTHERWISE_USED:
@@ -124,7 +124,7 @@ class SharedLimits(CheckedValue):
     per_minute: Annotated[int, Meta(ge=1, le=10_000)] | None = None
 
     def check(self) -> None:
-        """Refuse what limits nothing."""
+        """Reject a limit without a value."""
         if self.at_once is None and self.per_minute is None:
             raise self.invalid("", "needs 'at_once' or 'per_minute'")
 
@@ -133,7 +133,7 @@ LaneName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
 
 
 class WorkerConfig(CheckedValue):
-    """``[worker]``: how workers execute the runs that were submitted.
+    """``[worker]``: how workers execute submitted runs.
 
     ``dispatcher`` is ``local``, or a URL whose scheme is the kind of another one. ``slots`` is how
     many runs a worker executes at once, ``grace_seconds`` how long they may go on when it is
@@ -209,7 +209,7 @@ class Config(CheckedValue):
     introspect: bool = False
 
     def check(self) -> None:
-        """Refuse a project that is not a folder in the home."""
+        """Reject a project that is not a folder in the home."""
         if self.project in (".", ".."):
             reason = "must be the name of a folder in the home, not a way out of it"
             raise self.invalid("/project", reason)
@@ -218,14 +218,14 @@ class Config(CheckedValue):
 
     @property
     def default_models(self) -> tuple[str, ...]:
-        """The models of runs that name none: the first one, then its fallbacks."""
+        """The models of runs that do not name one: the first, then its fallbacks."""
         if self.model is None or isinstance(self.model, tuple):
             return self.model or ()
         return (self.model,)
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities of every run of the project whose agent names none."""
+        """The capabilities of every run whose agent does not set any."""
         return Capabilities(host=self.host, workspaces=self.workspaces, introspect=self.introspect)
 
     @property
@@ -239,20 +239,20 @@ class Config(CheckedValue):
 
     @property
     def project_folder(self) -> Path:
-        """Where this project's world lives: ``$ARTIFICER_HOME/<project>``."""
+        """This project's folder: ``$ARTIFICER_HOME/<project>``."""
         return self.home / (self.project or default_project(Path.cwd()))
 
     def price_of(self, model: str) -> Price | None:
-        """The price of a ``provider/model``: the configured one, or that of the table.
+        """The price of a ``provider/model``: the configured one, or the one in the table.
 
-        None is: it is not known, which is not zero.
+        None means that it is unknown, which is not zero.
         """
         price = self.prices.get(model)
         return prices.price_of(model) if price is None else price.value
 
 
 def default_project(folder: Path) -> str:
-    """The folder's name and eight digits of its path: the same every time, unlike its namesake."""
+    """The folder's name and eight digits of its path: stable, and unlike other folders' names."""
     path = folder.resolve()
     name = "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in path.name)
     return f"{name[:40] or 'root'}-{hashlib.sha256(bytes(path)).hexdigest()[:8]}"
@@ -261,7 +261,7 @@ def default_project(folder: Path) -> str:
 def load_config(folder: str | Path | None = None, **flags: object) -> Config:
     """Read ``artificer.toml`` of a folder, then the environment, then flags that are not None.
 
-    An empty variable of the environment counts as one that is not set.
+    An empty environment variable counts as not set.
 
     Raises:
         ConfigError: the file is not TOML, or a setting is unknown or has a wrong value.
@@ -272,12 +272,12 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
     settings = _read(path)
     if _holds_nul(settings):
         raise ConfigError(
-            f"{path} holds a NUL character, which no setting can.",
+            f"{path} contains a NUL character, which no setting may.",
             hint="Remove it: it is \\u0000 in the file.",
         )
     if key := _too_large(settings):
         raise ConfigError(
-            f"{path}: {key}: a number has to be between -(2**53 - 1) and 2**53 - 1.",
+            f"{path}: {key}: a number must be between -(2**53 - 1) and 2**53 - 1.",
             hint="Write a smaller number.",
         )
     for name in ("home", "model", "project", "storage"):
@@ -334,7 +334,7 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _too_large(value: object) -> str:
-    """Return the key of an integer that no JSON reader has to keep exactly; empty if none is."""
+    """Return the key of an integer too large for exact JSON, or an empty text if there is none."""
     if isinstance(value, dict):
         parts = [(str(key), part) for key, part in value.items()]
     elif isinstance(value, list):

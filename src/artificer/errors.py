@@ -4,28 +4,28 @@
     ├── AuthorError            the author of a tool, a manifest or a program acts next
     │   ├── ManifestError          a *.clad.toml file cannot be used
     │   ├── ToolDefinitionError    a tool's name, schema or signature cannot be used
-    │   ├── InvalidValueError      a member of a value has a wrong type or is out of its range
+    │   ├── InvalidValueError      a member of a value has the wrong type or is out of range
     │   └── CanonicalError         a value has no canonical JSON (NaN, huge integer, lone surrogate)
     ├── OperatorError          the person who runs the program acts next
     │   ├── ConfigError            a setting, flag or file is wrong
     │   ├── MissingExtraError      an optional dependency is not installed
     │   ├── NotFoundError          no such run, blob, model or file
     │   ├── GitError               git failed at something a build needs
-    │   ├── BudgetError            a budget does not hold what is to be reserved from it
-    │   ├── Fenced                 another process took this run over
-    │   ├── ExistsError            there is a run of that id already
+    │   ├── BudgetError            a budget is too small for a reservation
+    │   ├── Fenced                 another process took over this run
+    │   ├── ExistsError            a run with that id already exists
     │   ├── OwnedError             a living process owns this run
-    │   ├── ConflictError          somebody else changed it meanwhile; nothing was written
+    │   ├── ConflictError          someone else has changed this meanwhile; nothing was written
     │   ├── TamperedError          stored bytes are not what was written
-    │   ├── MovedError             the world is not where it was, or its server has lost records
-    │   └── AccessError            the sender of a request is not let in
-    │       ├── ForbiddenError         what they may do does not include this
-    │       └── RateLimitError         they have sent too many requests
+    │   ├── MovedError             the world was moved, or its server has lost records
+    │   └── AccessError            the sender of a request is not authenticated
+    │       ├── ForbiddenError         the sender may not do this
+    │       └── RateLimitError         the sender has sent too many requests
     ├── ModelError             the model's answer is unusable, and no turn is left to correct it
     ├── CallError              a guarded call has no result: the program that made it acts next
     │   ├── InvalidCallError       the tool does not exist, or its arguments are not valid
     │   ├── DeniedCallError        the policy or a person does not allow the call
-    │   ├── FailedCallError        the tool failed, or its time was up, or the run was cancelled
+    │   ├── FailedCallError        the tool failed or timed out, or the run was cancelled
     │   ├── WaitingCallError       a person has to answer before the call may run
     │   └── AmbiguousCallError     the call may have happened before a crash, and is not repeated
     └── BugError               a bug in Artificer: please report it
@@ -78,7 +78,7 @@ class ToolDefinitionError(AuthorError):
 
 
 class InvalidValueError(AuthorError, ValueError):
-    """A member of a value has a wrong type or is out of its range; ``pointer`` says which one."""
+    """A member of a value has the wrong type or is out of range; ``pointer`` says which one."""
 
     code = "invalid_value"
 
@@ -133,19 +133,19 @@ class GitError(OperatorError):
 
 
 class BudgetError(OperatorError):
-    """A budget does not hold what is to be reserved from it; nothing was reserved."""
+    """A budget is too small for a reservation; nothing was reserved."""
 
     code = "budget"
 
 
 class Fenced(OperatorError):
-    """Another process took this run over or appended to it; this process may write nothing."""
+    """Another process took over this run or appended to it; this process may write nothing."""
 
     code = "fenced"
 
 
 class ExistsError(OperatorError):
-    """There is a run of that id already; nothing was written."""
+    """A run with that id already exists; nothing was written."""
 
     code = "exists"
 
@@ -157,7 +157,7 @@ class OwnedError(OperatorError):
 
 
 class ConflictError(OperatorError):
-    """Somebody else changed meanwhile what this was to change; nothing was written."""
+    """Someone else has changed this meanwhile; nothing was written."""
 
     code = "conflict"
 
@@ -175,19 +175,19 @@ class TamperedError(OperatorError):
 
 
 class MovedError(OperatorError):
-    """The world is not where it was: it was restored or copied, or its server has lost records."""
+    """The world was moved, restored or copied, or its server has lost records."""
 
     code = "moved"
 
 
 class AccessError(OperatorError):
-    """The sender of a request to the studio is not let in."""
+    """The sender of a request to the studio is not authenticated."""
 
     code = "access"
 
 
 class ForbiddenError(AccessError):
-    """The sender is known, and may not do this."""
+    """The sender is authenticated, but may not do this."""
 
     code = "forbidden"
 
@@ -247,13 +247,13 @@ class DeniedCallError(CallError):
 
 
 class FailedCallError(CallError):
-    """The tool failed, or its time was up, or the run was cancelled."""
+    """The tool failed or timed out, or the run was cancelled."""
 
     code = "call_failed"
 
 
 class WaitingCallError(CallError):
-    """A person has to answer before the call may run. Make it again after that."""
+    """A person has to answer before the call may run. Make the call again after that."""
 
     code = "call_waiting"
     turn = "operator"
@@ -279,7 +279,7 @@ class TransitionError(BugError):
 
 
 class InvariantError(BugError):
-    """Something that must always hold did not."""
+    """Something that must always hold did not hold."""
 
     code = "invariant"
 

@@ -1,8 +1,8 @@
 """The events of a run for programs that follow it: the CLI, a web page, a caller's own code.
 
-Most come from records of the journal and carry the record's number, ``seq``. Text and arguments
-that are still forming, and reports of progress, are not journaled; their ``seq`` is that of the
-last record before them.
+Most come from records of the journal and carry the record's number, ``seq``. Partial
+text and arguments, and reports of progress, are not journaled; their ``seq`` is that of the last
+record before them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _RunEvent(Value, tag_field="type"):
 
 
 class RunStarted(_RunEvent):
-    """The run begins, or a process takes it up again (``resumed``)."""
+    """The run starts, or a process resumes it (``resumed``)."""
 
     type: ClassVar[Literal["run_started"]] = "run_started"
     kind: str = ""
@@ -47,21 +47,21 @@ class TurnStarted(_RunEvent):
 
 
 class TextStreamed(_RunEvent):
-    """A piece of the model's text has formed."""
+    """A piece of the model's text."""
 
     type: ClassVar[Literal["text"]] = "text"
     text: Text
 
 
 class ReasoningStreamed(_RunEvent):
-    """A piece of the model's reasoning has formed, where the provider shows it."""
+    """A piece of the model's reasoning, if the provider shows it."""
 
     type: ClassVar[Literal["reasoning"]] = "reasoning"
     text: Text
 
 
 class ArgumentsStreamed(_RunEvent):
-    """A piece of a call's arguments has formed. ``index`` counts the calls of the reply."""
+    """A piece of a call's arguments. ``index`` counts the calls of the reply."""
 
     type: ClassVar[Literal["arguments"]] = "arguments"
     index: int
@@ -70,11 +70,11 @@ class ArgumentsStreamed(_RunEvent):
 
 
 class ModelDelayed(_RunEvent):
-    """The request failed, as ``code`` says, and is sent again at ``until``; not journaled.
+    """The request failed with ``code``, and is retried at ``until``; not journaled.
 
     ``until`` is in milliseconds since 1970-01-01 UTC; ``attempt`` is the next one of ``attempts``.
-    Text, reasoning and arguments that the request had streamed do not count. With a ``limit``
-    nothing was sent yet: the request waits until then, or until that limit leaves room.
+    Discard text, reasoning and arguments that the request had streamed. With a ``limit`` nothing
+    was sent yet: the request waits until then, or until that limit allows it.
     """
 
     type: ClassVar[Literal["model_delayed"]] = "model_delayed"
@@ -162,7 +162,7 @@ class ApprovalReceived(_RunEvent):
 
 
 class CallStarted(_RunEvent):
-    """A call begins."""
+    """A call starts."""
 
     type: ClassVar[Literal["call_started"]] = "call_started"
     call_id: str
@@ -171,7 +171,7 @@ class CallStarted(_RunEvent):
 
 
 class CallProgressed(_RunEvent):
-    """A call under way has reported its progress (`RunContext.progress`). Not journaled."""
+    """A call in progress has reported its progress (`RunContext.progress`). Not journaled."""
 
     type: ClassVar[Literal["call_progressed"]] = "call_progressed"
     call_id: str
@@ -192,7 +192,7 @@ class CallSuspended(_RunEvent):
 
 
 class CallResumed(_RunEvent):
-    """A call that was suspended goes on: its run may."""
+    """A suspended call continues, because its run can."""
 
     type: ClassVar[Literal["call_resumed"]] = "call_resumed"
     call_id: str
@@ -218,14 +218,14 @@ class ArtifactCreated(_RunEvent):
 
 
 class ReplySentBack(_RunEvent):
-    """A reply did not pass; ``request`` asks the model for another one."""
+    """A reply was rejected; ``request`` asks the model for another one."""
 
     type: ClassVar[Literal["reply_sent_back"]] = "reply_sent_back"
     request: Text
 
 
 class BuildProgressed(_RunEvent):
-    """Something happened in a build: a job began, or a fact about one came.
+    """Something happened in a build: a job started, or a fact about one arrived.
 
     ``what`` names it: ``StartRun`` or ``SpecMerged``; ``text`` says it in words.
     """
@@ -258,7 +258,7 @@ class EventsMissed(_RunEvent):
 
 
 class RunEnded(_RunEvent):
-    """The run is over, or idle: stalled, paused, or waiting for a person.
+    """The run has ended, or is idle: stalled, paused, or waiting for a person.
 
     ``usage`` and ``cost_micros`` are those of the whole run.
     """
@@ -302,7 +302,7 @@ _reader: ValueReader[RunEvent] = ValueReader(RunEvent, "the event")
 
 
 def read_event(data: bytes | str) -> RunEvent:
-    """Read an event from its JSON, as ``event.canonical()`` wrote it. Raises InvalidValueError."""
+    """Read an event from the JSON of ``event.canonical()``. Raises InvalidValueError."""
     return _reader.read(data)
 
 

@@ -1,4 +1,4 @@
-"""Executing the runs of a world, each until it is over or idle."""
+"""Executing the runs of a world, each until it has ended or is idle."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ async def resumed(
     build_tokens: int | None = None,
     send: Send = nothing,
 ) -> Run[OutputT]:
-    """Continue a run, attended with the dependencies that were passed to it.
+    """Continue a run with the dependencies that were passed to it.
 
-    ``send`` posts a signal to it, as soon as nothing is in the way of going on.
+    ``send`` posts a signal to it as soon as nothing prevents it from continuing.
     """
     before, ended = await _ended(resources, run_id, agent, goes_on=send is not nothing)
     if ended is not None:
@@ -122,7 +122,7 @@ async def cancelled(resources: WorldResources, run_id: str, reason: str) -> Run:
 
 
 async def watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
-    """Yield the events of a run; its reader begins with the first one that is taken."""
+    """Yield the events of a run; reading starts when the first one is requested."""
     reader, storage = resources.reader(run_id, after), resources.storage
     text = partial(text_of, blobs=storage.blobs)
     async for event in watch(reader, storage.signals.is_watched, text, resources.project):
@@ -132,7 +132,7 @@ async def watched(resources: WorldResources, run_id: str, after: int) -> AsyncIt
 async def _ended(
     resources: WorldResources, run_id: str, agent: AgentDefinition[OutputT], *, goes_on: bool
 ) -> tuple[RunState, Run[OutputT] | None]:
-    """Return how a run stands, and the run if it is over and gets no more signals."""
+    """Return a run's state, and the run if it has ended and gets no more signals."""
     storage = resources.storage
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
     goes_on = goes_on or state.phase is not RunPhase.FINISHED
@@ -146,13 +146,13 @@ async def _ended(
 async def _made(
     resources: WorldResources, run_id: str, state: RunState, check: OutputCheck | None
 ) -> Run[Any]:
-    """Return a run that was resumed, whose children have ended if it was cancelled."""
+    """Return a resumed run; if it was cancelled, its children have ended."""
     await end_children(resources, run_id, state)
     return await make_run(resources.storage, run_id, state, check)
 
 
 async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:
-    """End what is left of a build or a cancelled run: its process may have died before that."""
+    """End what is left of a build or a cancelled run, whose process may have died before that."""
     if state.build is None:
         await end_children(resources, run_id, state)
         return

@@ -1,4 +1,4 @@
-"""The names that a package needs which adds a backend, a provider, a storage or a command.
+"""The names for packages that add a backend, a provider, a storage or a command.
 
 >>> from artificer.extend import Backend, ManifestSection
 

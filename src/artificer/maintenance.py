@@ -1,4 +1,4 @@
-"""Looking after a world: finding damage, removing what nothing refers to, correcting its budget."""
+"""Maintenance of a world: finding damage, removing unreferenced data, correcting its budget."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from artificer.wiring.storage import open_to_read
 @named_parameters()
 @dataclass(frozen=True, eq=False)
 class Maintenance:
-    """The upkeep of one world."""
+    """The maintenance of one world."""
 
     _resources: WorldResources
 
     @classmethod
     @asynccontextmanager
     async def open_to_read(cls, config: Config) -> AsyncIterator[Self]:
-        """Open a world to check it. Nothing is made; whatever would change it is refused."""
+        """Open a world to check it. Nothing is created, and every change is refused."""
         resources = WorldResources(config, await open_to_read(config))
         try:
             yield cls(resources)
@@ -51,7 +51,7 @@ class Maintenance:
     async def fsck(
         self, *, repair: bool = False, progress: ReportProgress = unreported
     ) -> StorageCheck:
-        """Verify the world, and find what nothing refers to and what was never finished."""
+        """Verify the world, and find unreferenced and unfinished data."""
         storage = self._resources.storage
         check = await check_world(
             storage.journal,
@@ -72,7 +72,7 @@ class Maintenance:
         return check
 
     async def _index_runs_again(self, progress: ReportProgress) -> bool:
-        """Make the index of runs again, if there is one; return whether that was done."""
+        """Rebuild the index of runs, if there is one; return whether that was done."""
         index = self._resources.storage.run_index
         try:
             if index is None or not (await asyncio.to_thread(index.reached)).position:
@@ -89,7 +89,7 @@ class Maintenance:
         dry_run: bool = False,
         progress: ReportProgress = unreported,
     ) -> CollectedBlobs:
-        """Remove the blobs that nothing refers to. Raises TamperedError where that is unclear."""
+        """Remove unreferenced blobs. Raises TamperedError if that cannot be determined."""
         storage = self._resources.storage
         return await collect(
             storage.journal,
@@ -106,9 +106,9 @@ class Maintenance:
     ) -> None:
         """Remove the contents of a finished run's records, signals and views, for good.
 
-        A tombstone takes their place, and their hashes stay, so that `Archive.verify` still detects
-        the truth. Blobs that nothing else refers to go with the next :meth:`gc`. With ``discard``
-        a completed build goes although its work is nowhere else.
+        A tombstone replaces them, and their hashes stay, so that `Archive.verify` still works. The
+        next :meth:`gc` removes blobs that nothing else refers to. ``discard`` also prunes a
+        completed build whose work is nowhere else.
 
         Raises:
             OperatorError: the run, or one that it is part of, is not finished, or it is a completed
@@ -126,8 +126,8 @@ class Maintenance:
         journal, aging = storage.journal, storage.aging
         if not isinstance(journal, Prunable):
             raise OperatorError(
-                "The storage of this world cannot remove what records hold.",
-                hint="Keep its runs; or export them, and remove the world as a whole.",
+                "This world's storage cannot delete the contents of records.",
+                hint="Keep its runs, or export them and delete the whole world.",
             )
         lines = (await load(journal, storage.blobs, run_id)).lines
         epoch, records = await idle_engine(self._resources).record_pruning(run_id, by, reason)
@@ -151,10 +151,10 @@ class Maintenance:
         by: str = "",
         reason: str = "",
     ) -> Amount:
-        """Correct what a day has cost, after a wrong report, and return its total.
+        """Correct a day's cost after a wrong report, and return its total.
 
-        ``day`` is a date of UTC, by default today. What is None stays as it is. The correction is
-        part of the journal's chain, with who made it and why.
+        ``day`` is a UTC date, by default today. Values that are None are not changed. The
+        correction is recorded in the journal's chain, with who made it and why.
         """
         now = self._resources.clock.now()
         correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)

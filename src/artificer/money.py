@@ -48,7 +48,7 @@ class PriceConfig(_RatesConfig):
     tiers: tuple[TierConfig, ...] = ()
 
     def check(self) -> None:
-        """Refuse tiers that are not in their order."""
+        """Reject tiers that are not in order."""
         if any(one.above >= other.above for one, other in pairwise(self.tiers)):
             raise self.invalid("/tiers", "must have growing numbers of tokens in `above`")
 
@@ -77,7 +77,7 @@ class BudgetConfig(CheckedValue):
     per_run_repeats: Annotated[int, Meta(ge=0)] = 6
 
     def check(self) -> None:
-        """Refuse a limit that stops a model before it can have learned of its repetition."""
+        """Reject a limit that stops a model before it is informed of its repetition."""
         if 0 < self.per_run_repeats < FEWEST_REPEATS:
             reason = f"must be at least {FEWEST_REPEATS}, or 0 for no limit"
             raise self.invalid("/per_run_repeats", reason)

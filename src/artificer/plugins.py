@@ -1,7 +1,7 @@
 """Registries of what is built in and of what installed packages add through entry points.
 
-What is built in is listed by name with an import string, and is imported when it is first used.
-Entry points are read only for a name that is not built in: that takes longer than most commands.
+Built-in things are listed by name with an import string, and are imported when first used. Entry
+points are read only for a name that is not built in, because that takes longer than most commands.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _packages: dict[str, str] = {}
-"""The installed packages that something was taken from: by the name that Python imports."""
+"""The installed packages that something was loaded from, by their import names."""
 
 
 def load(target: str) -> Any:
-    """Import what ``package.module:name`` names."""
+    """Import the object named ``package.module:name``."""
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
@@ -31,7 +31,7 @@ def load(target: str) -> Any:
 def on_call(target: str) -> Any:
     """Return a function that imports the one at ``package.module:name`` when it is called.
 
-    So a registration that declares something does not import what performs it.
+    So a registration does not import the code that it registers.
     """
 
     def imported(*args: Any, **kwargs: Any) -> Any:
@@ -50,7 +50,7 @@ def package_behind(error: BaseException) -> str | None:
 
 
 def lacking(found: object, members: Iterable[str]) -> tuple[str, ...]:
-    """Return which of these members an object does not have, or only as None."""
+    """Return which of these members an object lacks or has as None."""
     return tuple(name for name in members if getattr(found, name, None) is None)
 
 
@@ -67,7 +67,7 @@ class PlugIn(NamedTuple):
 
 
 class Registry(Generic[T]):
-    """Things of one kind by name: those built in, and those of an entry-point group.
+    """Objects of one kind by name: the built-in ones, and those of an entry-point group.
 
     All of them are instances of ``kind``, which ``called`` names in errors. A built-in name cannot
     be replaced.
@@ -85,7 +85,7 @@ class Registry(Generic[T]):
         self._installed: dict[str, list[EntryPoint]] | None = None
 
     def get(self, name: str) -> T | None:
-        """Return the thing of that name, or None.
+        """Return the object of that name, or None.
 
         Raises:
             ConfigError: an installed package offers it, and it cannot be used.
@@ -100,7 +100,7 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is a thing of that name. It is not imported."""
+        """Whether there is an object of that name. It is not imported."""
         return name in self._built_in or name in self._others()
 
     @property
@@ -109,15 +109,15 @@ class Registry(Generic[T]):
         return (*self._built_in, *self._others())
 
     def fault_of(self, name: str, what: str) -> ConfigError:
-        """Return the error for a thing of that name that breaks its protocol: ``what`` it does."""
+        """Return the error for an object of that name that breaks its protocol by ``what``."""
         where = self._places.get(name, f"The {self._called} {name!r}")
         return ConfigError(
             f"{where} {what}",
-            hint="This is a bug in it: report it to its authors; update or uninstall it.",
+            hint="This is a bug in the package: report it to its authors; update or uninstall it.",
         )
 
     def made_by(self, name: str, made: object, called: str, members: Iterable[str]) -> None:
-        """Check something that the thing of that name has made, before it is used.
+        """Check something that the object of that name made, before it is used.
 
         Raises:
             ConfigError: it is no ``called``: it lacks one of the ``members``.
@@ -128,7 +128,7 @@ class Registry(Generic[T]):
             raise self.fault_of(name, f"{what}: it has no {', '.join(missing)}.")
 
     def plug_ins(self) -> Iterator[PlugIn]:
-        """Yield what installed packages offer, whether it can be used or not. Imports all of it."""
+        """Yield everything that installed packages offer, usable or not. Imports all of it."""
         from importlib.metadata import entry_points
 
         for entry in sorted(entry_points(group=self._group)):
@@ -158,7 +158,7 @@ class Registry(Generic[T]):
             packages = " and ".join(sorted(map(_package, entries)))
             raise ConfigError(
                 f"The plug-in {entry.name!r} ({self._group}) is offered by {packages}.",
-                hint="Uninstall all of them but one.",
+                hint="Uninstall all but one of them.",
             )
         where = f"The plug-in {entry.name!r} of {package} ({self._group})"
         try:
@@ -189,7 +189,7 @@ def _package(entry: EntryPoint) -> str:
 
 
 def _required(entry: EntryPoint) -> str:
-    """Which release of Artificer the package of a plug-in was made for, if it says one."""
+    """The release of Artificer that a plug-in's package was made for, if it states one."""
     from re import fullmatch
 
     for requirement in (entry.dist.requires or ()) if entry.dist else ():

@@ -1,7 +1,7 @@
 """A dated table of the prices of well-known models. Prices change, and a bill is the vendor's.
 
 ``[prices."provider/model"]`` in ``artificer.toml`` replaces a row. A run records the price that it
-starts with, so its cost stays what it was when the table changes.
+starts with, so its cost does not change when the table does.
 
     >>> from artificer import prices
     >>> row = prices.row_of("anthropic/claude-opus-4-5-20251101")
@@ -27,7 +27,7 @@ _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})\Z")
 
 
 class PriceRow(PriceConfig):
-    """The price of a ``provider/model`` in dollars for a million tokens.
+    """The price of a ``provider/model`` in dollars per million tokens.
 
     ``source`` is the vendor's page and ``as_of`` the date of the figures.
     """
@@ -43,7 +43,7 @@ def table() -> tuple[PriceRow, ...]:
 
 
 def priced_models() -> list[str]:
-    """Return the models of the table as ``provider/model``, newest first where a name tells."""
+    """Return the models of the table as ``provider/model``, newest first where names show it."""
     return sorted(_rows(), reverse=True)
 
 
@@ -56,7 +56,7 @@ def row_of(model: str) -> PriceRow | None:
 
 @lru_cache(maxsize=64)
 def price_of(model: str) -> Price | None:
-    """Return the price of a ``provider/model``, or None if it is not known, which is not zero."""
+    """Return the price of a ``provider/model``, or None if it is unknown, which is not zero."""
     row = row_of(model)
     return None if row is None else row.value
 

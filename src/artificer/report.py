@@ -138,7 +138,7 @@ def write_views(
 
 
 def write_files(folder: Path, files: Files) -> list[Path]:
-    """Write files into a folder and return their paths. None is written outside of it."""
+    """Write files into a folder and return their paths. None is written outside it."""
     written = []
     for name, data in files.items():
         parts = PurePosixPath(name).parts

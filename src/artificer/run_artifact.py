@@ -23,7 +23,7 @@ from artificer.values.base import Digest, JsonObject, JsonValue
 class RunArtifact(Struct, frozen=True):
     """An artifact of a run. ``payload`` is its JSON, as the model's call made it.
 
-    That of a checklist has what people have ticked since.
+    A checklist's payload includes the ticks made since.
 
     ``rows`` are those of a table, or the data of a chart: one mapping a row, from column to cell.
 
@@ -43,13 +43,13 @@ class RunArtifact(Struct, frozen=True):
     def binding(self) -> JsonObject | None:
         """The reference to the result that its numbers come from, with its operations.
 
-        None where the model typed them.
+        None if the model typed them.
         """
         return None if is_build_tool(self.tool) else catalog.binding_of(self.tool, self.payload)
 
     @property
     def source(self) -> str:
-        """The sentence under it that says where its numbers come from; empty without numbers."""
+        """The sentence below it that says where its numbers come from; empty without numbers."""
         if is_build_tool(self.tool):
             return ""
         words = language_of(self.title).words
@@ -64,7 +64,7 @@ class RunArtifact(Struct, frozen=True):
         return self.export("csv").decode()
 
     def svg(self) -> str:
-        """Return the picture of a chart or a drawing. It holds no script and fetches nothing.
+        """Return the picture of a chart or a drawing. It has no scripts and fetches nothing.
 
         Raises:
             OperatorError: this artifact has no picture.
@@ -146,7 +146,7 @@ class RunArtifacts(Mapping[str, RunArtifact]):
 
 
 def load_artifact(ref: ArtifactRef, state: RunState, blobs: BlobStore) -> RunArtifact:
-    """Read an artifact of a run from its blob; a checklist with what people have ticked.
+    """Read an artifact of a run from its blob; a checklist includes people's ticks.
 
     Raises:
         NotFoundError: the blob is gone.

@@ -1,4 +1,4 @@
-"""Runs as their callers hold them. What renders one is imported when something is rendered."""
+"""Runs as their callers see them. The code that renders one is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _UNREAD: Any = object()
 
 @named_parameters()
 class Run(Struct, Generic[OutputT], frozen=True):
-    """A run as it stands: finished, stalled, or still under way somewhere else.
+    """A run in its current state: finished, stalled, or still executing somewhere else.
 
-    ``state`` is everything that its records add up to.
+    ``state`` is the state that its records reduce to.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         return f"<Run {self.id} {self.status}>"
 
     def _repr_html_(self) -> str:
-        """The run as a card for notebooks: how it stands, and its report in a sandbox."""
+        """The run as a card for notebooks: its status, and its report in a sandbox."""
         from artificer.render.card import run_card
 
         cost = None if self.cost is None else f"${self.cost:.4f}"
@@ -74,18 +74,18 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def status(self) -> str:
-        """Of the deliverable; before there is one ``open``, ``waiting``, ``paused``, ``stalled``.
+        """The deliverable's status; before that ``open``, ``waiting``, ``paused`` or ``stalled``.
 
-        A ``waiting`` run waits for the answers to its :attr:`questions`. A run that waits for a run
-        which it started stands as that one does.
+        A ``waiting`` run waits for the answers to its :attr:`questions`. A run that waits for a
+        child has the child's status.
         """
         return self.state.standing
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The calls that wait for a person's approval: `AnswerCall` their digest.
+        """The calls that wait for a person's approval. Send an `AnswerCall` with the digest.
 
-        Those of the agents that it called follow its own; ``question.run`` is the run that asks.
+        The questions of its children come after its own; ``question.run`` is the run that asks.
         """
         return (*questions_of(self.id, self.state), *self._questions_below)
 
@@ -101,7 +101,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def failure(self) -> FailureCode | None:
-        """Why the model could not be asked, if the run is stalled or failed for that."""
+        """Why the model could not be reached, if the run is stalled or failed for that reason."""
         return self.state.failure
 
     @property
@@ -111,23 +111,23 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def text(self) -> str:
-        """The narrative, or the model's last text so far; of a build, how it stands."""
+        """The narrative, or the model's last text so far; for a build, its summary."""
         return text_of(self.state, self._blobs)
 
     @property
     def message(self) -> str:
-        """The model's last words to the reader, where these are not the narrative.
+        """The model's last message to the reader, if it is not the narrative.
 
-        A short answer to a follow-up leaves the report as it is, and is shown with it.
+        A short answer to a follow-up leaves the report unchanged, and is shown with it.
         """
         delivered = self.deliverable
         return delivered.message if delivered else self.state.message
 
     @property
     def output(self) -> OutputT:
-        """The value of the final reply, as the agent's output type, function and check made it.
+        """The value of the final reply, made by the agent's output type, function and check.
 
-        A run that was read without its agent has the recorded JSON, or text.
+        A run that was read without its agent has the recorded JSON or text.
 
         >>> agent.run_sync("Two teas, please.").output
         Order(item='tea', count=2)
@@ -163,7 +163,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         except ValidationError as error:
             raise AuthorError(
                 f"The output of run {self.id} is not a valid {kind.__name__}: {error}.",
-                hint="Read it as the type with which the run was started.",
+                hint="Read it as the type that the run was started with.",
             ) from error
 
     @property
@@ -184,7 +184,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that were asked, as ``provider/model``; the last one answers now.
+        """The models that were used, as ``provider/model``; the last one is current.
 
         Why each of the others was replaced is in ``state.failed_models``.
         """
@@ -206,9 +206,9 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def events(self) -> list[RunEvent]:
-        """The recorded events (`artificer.events`); pieces of text that formed are not recorded.
+        """The recorded events (`artificer.events`); pieces of streamed text are not recorded.
 
-        Raises TamperedError, or NotFoundError where the run was pruned since.
+        Raises TamperedError, or NotFoundError if the run has been pruned.
         """
         from artificer.runtime.translator import Translator
 
@@ -217,7 +217,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def children(self) -> tuple[str, ...]:
-        """The ids of the runs that its calls of agents started, in order.
+        """The ids of the runs that its calls to agents started, in order.
 
         `world.archive.children` reads them, with their own children. Raises what `events` does.
         """
@@ -234,7 +234,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
     @property
     def draft_html(self) -> str:
-        """The report as far as it is, as a page: the run may still be under way."""
+        """The report so far, as a page: the run may still be executing."""
         from artificer.render.html import to_html
         from artificer.report import make_report
 
@@ -267,7 +267,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         ``made`` is a page in the folder that the report links to. With a format the result is the
         path of the file; its default is the id of the run.
-        Raises OperatorError before the end, or if the hint says what a format needs.
+        Raises OperatorError before the end, or if the format lacks what the hint names.
         """
         from artificer.report import write_files, write_views
 
@@ -288,7 +288,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
         """Return the report in a format, as the bytes of each file by its path.
 
         The first is the report. Only Markdown has more: its pictures lie next to it.
-        Raises OperatorError before the end, or if the hint says what a format needs.
+        Raises OperatorError before the end, or if the format lacks what the hint names.
         """
         from artificer.render.export.exported import quiet
         from artificer.render.export.forms import report_files
@@ -320,7 +320,7 @@ def _finished(run: Run[Any]) -> Deliverable:
     deliverable = run.deliverable
     if deliverable is None:
         raise OperatorError(
-            f"Run {run.id} is {run.status}: it has delivered nothing yet.",
+            f"Run {run.id} is {run.status}: it has not delivered anything yet.",
             hint=f"artificer resume {run.id}",
         )
     return deliverable
@@ -363,7 +363,7 @@ async def _records_of(
 ) -> Callable[[], Iterable[Line]]:
     """Return what reads a run's records up to a state.
 
-    They are read when somebody wants them: a run that waits would keep them for hours.
+    They are read on demand, because a waiting run would keep them for hours.
     """
     journal, blobs = storage.journal, storage.blobs
     read: Callable[[str], list[Record]] | None
@@ -377,7 +377,7 @@ async def _records_of(
 def _read_upto(
     reached: RunState, run_id: str, read: Callable[[str], list[Record]], blobs: BlobStore
 ) -> list[Line]:
-    """Read a run's records up to a state. The run may have gone on since."""
+    """Read a run's records up to a state. The run may have continued since."""
     state, lines = reached.digest, list(read_chain(run_id, read(run_id), blobs))
     end = len(lines)
     for number in reversed(range(len(lines))):
@@ -396,7 +396,7 @@ class History(Struct, frozen=True):
     lines: tuple[EventLine | IntentLine, ...]
 
     def at(self, seq: int) -> Run[Any]:
-        """Return the run as it stood after a record."""
+        """Return the run in its state after a record."""
         if seq >= len(self.lines):
             return self.run
         state, lines = RunState(), self.lines[:seq]
@@ -406,7 +406,7 @@ class History(Struct, frozen=True):
         return replace(self.run, state=state, _lines=lambda: lines, _questions_below=())
 
     def artifact(self, ref: ArtifactRef, seq: int) -> RunArtifact:
-        """Read an artifact as it stood after a record, also one that was replaced since.
+        """Read an artifact as it was after a record, even if it has been replaced since.
 
         Raises NotFoundError, TamperedError.
         """

@@ -1,4 +1,4 @@
-"""The shortest way in: a run in this project's world, for a program that has no event loop."""
+"""The shortest form: a run in this project's world, for programs without an event loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(
 ) -> Run:
     """Run a prompt to its end and wait for it, as `Agent.run_sync` does.
 
-    The fields of an :class:`Agent` can be passed by themselves; they replace those of ``agent``.
+    The fields of an :class:`Agent` can be passed directly; they override those of ``agent``.
 
     >>> run("Why is the sky blue?", model="local/smollm2").text
 

@@ -1,8 +1,8 @@
-"""The types in the signatures of the public names: for annotations, and to take values apart.
+"""The types in the signatures of the public names: for annotations, ``isinstance`` and ``match``.
 
 >>> from artificer.types import EventLine, IntentLine, ToolReturned
 
-What a program makes and calls itself is in :mod:`artificer`. As there, names are imported on use;
+What a program creates and calls itself is in :mod:`artificer`. As there, names are imported on use;
 ``types.pyi`` is this file for type checkers.
 """
 

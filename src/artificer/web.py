@@ -1,4 +1,4 @@
-"""A world that is open as long as a web application runs."""
+"""A world that stays open as long as a web application runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, World]]:
 
     >>> app = FastAPI(lifespan=lifespan)
 
-    Its handlers find the world as ``request.state.world``, in every framework that has the
-    lifespan state of ASGI. For another world, ``async with World.open(config)`` in a lifespan of
-    your own. Raises what `World.open` raises.
+    Its handlers find the world as ``request.state.world``, in every framework that
+    supports ASGI's lifespan state. For another world, use ``async with World.open(config)`` in your
+    own lifespan. Raises what `World.open` raises.
     """
     async with World.open() as world:
         yield {"world": world}

@@ -63,7 +63,7 @@ MESSAGE = ("run_id", "signal", *MessageOptions.__annotations__)
 @named_parameters(place_of)
 @dataclass(frozen=True, eq=False)
 class World(AbstractAsyncContextManager["World"]):
-    """Runs agents, and keeps what they do."""
+    """Runs agents, and records what they do."""
 
     _resources: WorldResources
 
@@ -75,9 +75,9 @@ class World(AbstractAsyncContextManager["World"]):
         storage: Storage | None = None,
         **parts: Unpack[WorldParts],
     ) -> AsyncIterator[Self]:
-        """Open or make the world of this project, as ``artificer.toml`` and the environment say.
+        """Open or create the world of this project, as ``artificer.toml`` and the environment say.
 
-        A ``storage`` of your own keeps everything in its place. The world closes it, and the
+        Your own ``storage`` replaces the configured one. The world closes it, and the
         providers among the `WorldParts`. Raises AuthorError for an unknown part.
         """
         refuse_unknown("World.open", parts, ("config", "storage", *PARTS), place_of)
@@ -107,7 +107,7 @@ class World(AbstractAsyncContextManager["World"]):
 
     @property
     def storage(self) -> Storage:
-        """Where everything is kept. Only Artificer writes to it."""
+        """The storage that keeps everything. Only Artificer writes to it."""
         return self._resources.storage.storage
 
     @property
@@ -117,14 +117,14 @@ class World(AbstractAsyncContextManager["World"]):
 
     @property
     def archive(self) -> Archive:
-        """Everything that the world keeps, to be read."""
+        """The read-only part of the world."""
         from artificer.archive import archive_of
 
         return archive_of(self._resources)
 
     @property
     def maintenance(self) -> Maintenance:
-        """The upkeep of the world: collecting, pruning and repairing what it keeps."""
+        """The world's maintenance: collecting, pruning and repairing what it keeps."""
         from artificer.maintenance import Maintenance
 
         return Maintenance(self._resources)
@@ -138,7 +138,7 @@ class World(AbstractAsyncContextManager["World"]):
 
     @property
     def checklists(self) -> Checklists:
-        """The checklists of runs, and what people tick off in them."""
+        """The checklists of runs, and people's ticks in them."""
         from artificer.wiring.checklists import Checklists
 
         return Checklists(self._resources)
@@ -156,12 +156,12 @@ class World(AbstractAsyncContextManager["World"]):
     ) -> Run[OutputT]:
         """Run a prompt to its end: a text, or a list of texts, images, sounds and files.
 
-        ``history`` is a run, or messages, to go on from; ``deps`` are for the context of functions.
-        If the model cannot be reached the run is ``stalled``: :meth:`resume` it. Without an
-        ``approver`` it is ``waiting`` when the policy asks: :meth:`send` an answer, then resume it.
-        Raises ConfigError where no model is named, its provider is unknown, or a named tool is
+        ``history`` is a run, or messages, to continue from; ``deps`` are for the context of
+        functions. If the model cannot be reached the run is ``stalled``: :meth:`resume` it. Without
+        an ``approver`` it is ``waiting`` when the policy asks: :meth:`send` an answer, then resume
+        it. Raises ConfigError if no model is named, its provider is unknown, or a named tool is
         missing; AuthorError for a tool, output, attachment or history that cannot be used; and
-        MissingExtraError where the provider's SDK is not installed.
+        MissingExtraError if the provider's SDK is not installed.
         """
         attendance, own = Attendance(approver, None, observer, deps), self._resources
         return await started(own, run_id, prompt, defined(agent), attendance, history)
@@ -178,12 +178,12 @@ class World(AbstractAsyncContextManager["World"]):
         run_id: str | None = None,
         history: EarlierMessages | None = None,
     ) -> str:
-        """Record the beginning of a run that `artificer worker` executes, and return its id.
+        """Record the start of a run for `artificer worker` to execute, and return its id.
 
         Workers have the agent of a program under its ``name``, as ``module:name``. ``priority``
         goes from 1, the first, to 5; runs of the same priority take turns by ``tenant``, and a
         ``lane`` is a group of runs with a limit of its own. Raises what :meth:`run` raises,
-        ExistsError where there is a run of that id, and InvalidValueError for one of these.
+        ExistsError if a run with that id exists, and InvalidValueError for one of these values.
         """
         wanted = Submission(agent=name, priority=priority, tenant=tenant, lane=lane)
         return await submit(self._resources, prompt, defined(agent), wanted, run_id, history)
@@ -198,16 +198,16 @@ class World(AbstractAsyncContextManager["World"]):
         history: EarlierMessages | None = None,
         deps: Any = None,
     ) -> AbstractAsyncContextManager[RunStream[Run[OutputT]]]:
-        """Run a prompt, and have a stream of its events within. Raises what :meth:`run` raises."""
+        """Run a prompt, and provide a stream of its events. Raises what :meth:`run` raises."""
         run_id = self._resources.new_run_id(run_id)
         more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
         reader = partial(self._resources.reader, run_id)
         return RunStream(reader, partial(self.run, prompt, agent, **more))
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
-        """Yield the events of a run, also of another process, from the record after ``after`` on.
+        """Yield a run's events after the record ``after``, even if another process executes it.
 
-        `RunEnded`, the last one, comes when the run is over or idle. Raises NotFoundError.
+        `RunEnded`, the last one, comes when the run has ended or is idle. Raises NotFoundError.
         """
         return watched(self._resources, plain("run_id", run_id), whole("after", after))
 
@@ -225,9 +225,9 @@ class World(AbstractAsyncContextManager["World"]):
     ) -> Run:
         """Build software in a copy of the project's repository: plan, specs, phases, code.
 
-        The project itself is not touched before `Builds.promote`. Without a ``decider`` the build
-        is ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it. The agent's
-        limits are those of the build and all its runs together. Raises NotFoundError without a git
+        The project itself is not touched until `Builds.promote`. Without a ``decider`` the build is
+        ``waiting`` when there is a plan: :meth:`send` it a `Decide`, then resume it. The agent's
+        limits apply to the build and all its runs together. Raises NotFoundError without a git
         repository or a commit, ConfigError without a model, git or tests of a brief build.
         """
         attendance, own = Attendance(approver, decider, observer), self._resources
@@ -245,13 +245,13 @@ class World(AbstractAsyncContextManager["World"]):
         build_tokens: int | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Continue a run where its journal ends, and take the signals that were sent to it.
+        """Continue a run where its journal ends, and process the signals that were sent to it.
 
-        The agent brings the functions, executors and the output type; ``deps`` are passed again;
-        all else is recorded. With ``take_over`` the run is taken from a process that still executes
-        it, which can record nothing more; its unfinished calls are ambiguous unless they are pure.
-        ``build_tokens`` is the new limit of what all runs of a build use together.
-        Raises NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
+        The agent supplies the functions, executors and the output type; ``deps`` are passed again;
+        everything else is recorded. With ``take_over`` the run is taken from a process that still
+        executes it, which can record nothing more; its unfinished calls are ambiguous unless they
+        are pure. ``build_tokens`` is the new limit of what all runs of a build use together. Raises
+        NotFoundError, OwnedError while a process executes it, ConfigError for other tools.
         """
         attendance, own = Attendance(approver, decider, observer, deps), self._resources
         return await resumed(own, run_id, defined(agent), attendance, take_over, build_tokens)
@@ -268,11 +268,11 @@ class World(AbstractAsyncContextManager["World"]):
         new_id: str | None = None,
         deps: Any = None,
     ) -> Run[OutputT]:
-        """Start a run with a copy of another run's records, up to where every call is answered.
+        """Start a run with a copy of another run's records, up to where every call has a result.
 
-        The agent's model, instructions and limits replace those that are recorded.
-        Raises NotFoundError, ConfigError where a tool is missing or has changed or the policy is
-        another one, OperatorError for a record that cannot be edited or does not fit the changes.
+        The agent's model, instructions and limits replace those that are recorded. Raises
+        NotFoundError, ConfigError if a tool is missing or a tool or the policy has changed, and
+        OperatorError for a record that cannot be edited or does not fit the changes.
         """
         attendance, own = Attendance(approver, decider, observer, deps), self._resources
         return await forked(own, run_id, new_id, defined(agent), changes, attendance)
@@ -301,9 +301,9 @@ class World(AbstractAsyncContextManager["World"]):
         return await send(self._resources, run_id, signal, **message)
 
     async def import_run(self, data: bytes) -> str:
-        """Add an exported run to this world, once it has replayed, and return its id.
+        """Add an exported run to this world if its replay succeeds, and return its id.
 
-        Raises TamperedError for a damaged file, OperatorError where the id belongs to another run.
+        Raises TamperedError for a damaged file, OperatorError if the id belongs to another run.
         """
         from artificer.wiring.recordings import import_recording
 
@@ -343,14 +343,14 @@ async def follow_up(
 
 
 def observe(world: World, observer: Observer) -> None:
-    """Notify an observer of the runs that a world executes in this process from now on."""
+    """Notify an observer of all runs that a world executes in this process from now on."""
     world._resources.watch(observer)
 
 
 def require_model(world: World, model: str | None = None) -> None:
-    """Check that a new run could ask a model: the one of this name, or that of the settings.
+    """Check that a new run could use a model: the named one, or the configured one.
 
-    Raises ConfigError where it is not known, or lacks a key, and MissingExtraError.
+    Raises ConfigError if it is unknown or lacks a key, and MissingExtraError.
     """
     for provider, _ in world._resources.providers.choose_all(model):
         if model is not None and isinstance(provider, Requiring):
@@ -360,7 +360,7 @@ def require_model(world: World, model: str | None = None) -> None:
 async def resume_submitted(
     world: World, run_id: str, agent: AgentDefinition | None, deps: Any
 ) -> Run:
-    """Continue a run as a worker does: the runs of agents that it calls are left to workers too.
+    """Continue a run as a worker does, leaving its children to workers too.
 
     Raises what `World.resume` raises.
     """
@@ -369,7 +369,7 @@ async def resume_submitted(
 
 
 async def end_submitted(world: World, run_id: str, reason: str) -> bool:
-    """End a run that workers execute, as far as this needs none; return whether it is over."""
+    """End a submitted run as far as possible without a worker; return whether it has ended."""
     return await _end_submitted(world._resources, run_id, reason)
 
 

@@ -62,7 +62,7 @@ class MemoryAssignments:
                 found.standing = "left"
 
     async def lost(self, owner: str) -> list[str]:
-        """Assign runs to this worker that no worker has any more, and return them."""
+        """Assign this worker runs that no worker has any more, and return them."""
         forgotten = self._now() - OVER_KEPT_S
         for run, found in list(self._runs.items()):
             if found.standing == "over" and found.at < forgotten:

@@ -1,4 +1,4 @@
-"""The seams: what the runtime needs of the world, one file each.
+"""The ports: what the runtime needs from its environment, one file each.
 
 Each is a Protocol of at most four methods with at least two implementations, and one conformance
 suite in ``artificer.testing`` that all of them pass. This is the public place to import them from.

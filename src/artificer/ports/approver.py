@@ -1,4 +1,4 @@
-"""The seam to the person who approves calls."""
+"""The port to the person who approves calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from artificer.values.value_type import NamedType
 
 
 class Question(Struct, metaclass=NamedType, frozen=True):
-    """A call that policy wants a person to allow; ``digest`` binds the answer to this very call."""
+    """A call that needs a person's approval; ``digest`` binds the answer to exactly this call."""
 
     run: str
     tool: str

@@ -1,6 +1,6 @@
-"""The seam to what announces new runs and signals to workers.
+"""The port to announcements of new runs and signals for workers.
 
-It is a hint that may be lost, or come for nothing: workers look every moment all the same.
+An announcement is a hint that may be lost or wrong: workers also poll.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ class Arrivals(Protocol):
     """The new runs and signals of a world, from any process on any machine."""
 
     async def wait(self, seconds: float) -> None:
-        """Return when a run has begun or a signal was posted since the last call, or after a time.
+        """Return when a run has started or a signal was posted since the last call, or after a
+        time.
 
-        The first call begins to look. One task at a time may wait. Raises nothing: without its
-        server, it lasts ``seconds``.
+        The first call starts watching. Only one task may wait at a time. Raises nothing: if the
+        server is unreachable, it waits for ``seconds``.
         """
 
 
 @runtime_checkable
 class HasArrivals(Protocol):
-    """A storage that announces what comes into its world."""
+    """A storage that announces new runs and signals."""
 
     @property
     def arrivals(self) -> Arrivals:

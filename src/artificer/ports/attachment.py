@@ -3,8 +3,9 @@
 >>> Image.from_path("cat.png")
 >>> File.from_bytes(b"a,b\\n1,2\\n", "text/csv", name="figures.csv")
 
-The media type is found from the bytes. A claim that contradicts them is refused, for what is kept
-is sent to models and shown in reports. SVG and HTML are files: they can hold scripts.
+The media type is determined from the bytes. A declared type that contradicts them is refused,
+because attachments are sent to models and shown in reports. SVG and HTML are files, because they
+can contain scripts.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from artificer.values.tokens import tokens_of
 from artificer.values.value_type import NamedValueType
 
 MAX_BYTES = 32 * 1024 * 1024
-"""Longest attachment that is read at all; `Limits.attachment_bytes` is what a run takes."""
+"""Largest attachment that is read at all; `Limits.attachment_bytes` is the limit of a run."""
 
 MAX_NAME = 120
 
@@ -62,7 +63,7 @@ class _Attachment(Value, metaclass=NamedValueType, tag_field="kind"):
     name: str = ""
 
     types: ClassVar[tuple[str, ...]] = ()
-    """The media types of this kind; empty is any that another kind does not have."""
+    """The media types of this kind; if empty, all that no other kind has."""
 
     made_by: ClassVar[tuple[str, ...]] = ("from_path(path)", "from_bytes(data)")
     """The ways to make one, for hints."""
@@ -85,7 +86,7 @@ class _Attachment(Value, metaclass=NamedValueType, tag_field="kind"):
     @classmethod
     @named_arguments
     def from_bytes(cls, data: bytes, media_type: str = "", *, name: str = "") -> Self:
-        """Make an attachment of bytes. Without a ``media_type``, it is found from them.
+        """Make an attachment from bytes. Without a ``media_type``, it is determined from them.
 
         >>> Image.from_bytes(png_bytes, "image/png", name="chart.png")
 
@@ -109,7 +110,7 @@ class _Attachment(Value, metaclass=NamedValueType, tag_field="kind"):
         if claimed and not _may_be(data, found, claimed):
             raise AuthorError(
                 f"{subject} is claimed to be {claimed}, and its bytes are {found}.",
-                hint="Leave the media type out: it is found from the bytes.",
+                hint="Leave out the media type: it is determined from the bytes.",
             )
         own = claimed or found
         if not cls._has(found):
@@ -131,7 +132,7 @@ class _Attachment(Value, metaclass=NamedValueType, tag_field="kind"):
 
     @property
     def tokens(self) -> int:
-        """Estimate what the attachment costs a model, on the safe side."""
+        """Estimate conservatively how many tokens the attachment takes."""
         return tokens_of(self.data)
 
     def __repr__(self) -> str:
@@ -172,7 +173,7 @@ class File(_Attachment):
 
     @property
     def tokens(self) -> int:
-        """Estimate the pages of a PDF, and the text of all else."""
+        """Estimate from the pages of a PDF, or from the text of anything else."""
         if self.media_type != PDF:
             return tokens_of(self.data)
         pages = self.data.count(b"/Page") - self.data.count(b"/Pages")
@@ -186,7 +187,7 @@ Prompt = str | Sequence[str | Image | Audio | File]
 
 
 def attachment_of(data: bytes, media_type: str = "", *, name: str = "") -> Attachment:
-    """Return the attachment of the kind that the bytes are. Raises AuthorError."""
+    """Return an attachment of the kind that matches the bytes. Raises AuthorError."""
     found = sniffed(data, name)
     for kind in (Image, Audio):
         if found in kind.types:
@@ -195,7 +196,7 @@ def attachment_of(data: bytes, media_type: str = "", *, name: str = "") -> Attac
 
 
 def attachment_at(path: str | PathLike[str]) -> Attachment:
-    """Read a file as the kind that its bytes are. Raises NotFoundError, AuthorError."""
+    """Read a file as the kind that matches its bytes. Raises NotFoundError, AuthorError."""
     text = named("path", path)
     return attachment_of(_read(text), name=Path(text).name)
 
@@ -210,7 +211,7 @@ def split_prompt(prompt: Prompt) -> tuple[str, tuple[Attachment, ...]]:
         return prompt, ()
     unknown = _of_no_use(prompt)
     if unknown:
-        raise AuthorError(f"A prompt is of texts and attachments, not of {unknown}.", hint=_PROMPT)
+        raise AuthorError(f"A prompt takes texts and attachments, not {unknown}.", hint=_PROMPT)
     attachments = tuple([checked(part) for part in prompt if not isinstance(part, str)])
     text = "\n\n".join([part for part in prompt if isinstance(part, str)])
     if not text and not attachments:
@@ -222,7 +223,7 @@ _PROMPT = "Pass a text, or a list of texts and of Image, Audio and File."
 
 
 def _of_no_use(prompt: object) -> str:
-    """Return the type of the first thing that a prompt cannot hold, or nothing."""
+    """Return the type of the first value that a prompt cannot contain, or nothing."""
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
         return type(prompt).__name__
     return next((type(p).__name__ for p in prompt if not isinstance(p, str | Attachment)), "")
@@ -235,7 +236,7 @@ def checked(attachment: Attachment) -> Attachment:
 
 
 def block_of(attachment: Attachment) -> AttachedBlock:
-    """Return the block that is recorded of an attachment."""
+    """Return the block that records an attachment."""
     kinds: dict[str, type[AttachedBlock]] = {
         "image": ImageBlock,
         "audio": AudioBlock,

@@ -1,4 +1,4 @@
-"""The seam to the content-addressed store."""
+"""The port to the content-addressed store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class BlobStore(Protocol):
     """Bytes by their digest."""
 
     def put(self, data: bytes) -> str:
-        """Store the bytes durably and return their digest. Storing twice is storing once."""
+        """Store the bytes durably and return their digest. Storing them again changes nothing."""
 
     def get(self, digest: str) -> bytes:
         """Return the bytes.
@@ -22,7 +22,7 @@ class BlobStore(Protocol):
         """
 
     def has(self, digest: str) -> bool:
-        """Whether the blob is there (its bytes are not verified)."""
+        """Whether the blob exists (its bytes are not verified)."""
 
     def digests(self) -> Iterable[str]:
         """Every stored digest, in no particular order."""
@@ -33,42 +33,42 @@ class Joined(Protocol):
     """A blob store that also reads the blobs that a journal stored together with its records."""
 
     def joins(self, data: bytes) -> bool:
-        """Whether a blob is one to be appended with the record that cites it."""
+        """Whether a blob should be appended together with the record that cites it."""
 
 
 class AgingBlobs(Protocol):
-    """Blobs that were put apart from records, which can be removed when nothing refers to them."""
+    """Blobs stored apart from records, which can be removed when nothing refers to them."""
 
     def put_before(self, moment: float) -> Iterator[str]:
-        """Yield the blobs that were put before a moment (seconds since 1970), and not again."""
+        """Yield the blobs last stored before a time (seconds since 1970)."""
 
     def remove(self, digest: str, moment: float) -> bool:
-        """Remove a blob unless it was put after a moment; return whether that was done."""
+        """Remove a blob unless it was stored after a time; return whether that was done."""
 
     def touch(self, digests: Iterable[str]) -> None:
-        """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
+        """Treat blobs as stored now, because something is about to refer to them."""
 
 
 class BlobFiles(AgingBlobs, Protocol):
-    """The blobs of a world that are files, and what lies with them."""
+    """The blobs of a world that are files, and the other files next to them."""
 
     def set_aside(self, digest: str, moment: float) -> Path | None:
-        """Move a blob away unless it was put after a moment; return where it is."""
+        """Move a blob away unless it was stored after a time; return its new place."""
 
     def leftovers(self) -> list[Path]:
-        """Return temporary files that nobody writes any more."""
+        """Return temporary files that no process is writing any more."""
 
     def foreign(self) -> list[Path]:
-        """Return files among the blobs that were not put there as blobs."""
+        """Return files among the blobs that are not blobs."""
 
 
 @runtime_checkable
 class HasAging(Protocol):
-    """A storage whose blobs can be collected, those that are not kept with records."""
+    """A storage whose separately stored blobs can be collected."""
 
     @property
     def aging(self) -> AgingBlobs:
-        """The blobs that were put apart from records."""
+        """The blobs stored apart from records."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""The seam to budgets: what is reserved before a request, and counted with its reply."""
+"""The port to budgets: costs are reserved before a request, and counted with its reply."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Amount(Struct, frozen=True, gc=False):
-    """A cost: tokens, and micro-dollars where the price is known."""
+    """A cost: tokens, and micro-dollars if the price is known."""
 
     tokens: int = 0
     micros: int = 0
@@ -31,17 +31,17 @@ class SpendingLimit(Struct, frozen=True, gc=False):
 
 
 class Spent(Struct, frozen=True, gc=False):
-    """An account: what has been spent, and what requests under way may still cost."""
+    """An account: what has been spent, and what requests in progress may still cost."""
 
     settled: Amount
     reserved: Amount
 
 
 class Reservation(Struct, frozen=True, gc=False):
-    """An amount to be reserved from an account, if ``limit`` then still holds all of it.
+    """An amount to reserve from an account, if the total then stays within ``limit``.
 
-    ``number`` is chosen by the caller, and of no other reservation. What is not settled is free
-    again at ``until``; ``at`` is the present time. Times are milliseconds since 1970-01-01 UTC.
+    ``number`` is chosen by the caller and unique. A reservation that is not settled is released
+    at ``until``; ``at`` is the current time. Times are milliseconds since 1970-01-01 UTC.
     """
 
     account: str
@@ -53,7 +53,7 @@ class Reservation(Struct, frozen=True, gc=False):
 
 
 class Settlement(Struct, frozen=True, gc=False):
-    """The real cost of a request. It takes the place of its reservation, expired or not.
+    """The real cost of a request. It replaces the reservation, even an expired one.
 
     ``number`` is 0 for a request that reserved nothing from this account.
     """
@@ -64,7 +64,7 @@ class Settlement(Struct, frozen=True, gc=False):
 
 
 class Correction(Struct, frozen=True, gc=False):
-    """An account's total as a person states it. None leaves tokens, or micro-dollars, as they are.
+    """An account's total as stated by a person. None leaves tokens or micro-dollars unchanged.
 
     ``at`` is the time, in milliseconds since 1970-01-01 UTC.
     """
@@ -100,10 +100,10 @@ class Budget(Protocol):
         """
 
     async def settle(self, settlements: Sequence[Settlement]) -> None:
-        """Count what requests have really cost, durably."""
+        """Record the real cost of requests, durably."""
 
     async def spent(self, account: str, now: int) -> Spent:
         """Return what an account has spent, and what is reserved from it."""
 
     async def correct(self, account: str, correction: Correction) -> Amount:
-        """Put an account's total right, and return it."""
+        """Correct an account's total, and return it."""

@@ -1,4 +1,4 @@
-"""The seam to the impure half of a build."""
+"""The port to the impure half of a build."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 class Builder(Protocol):
-    """Serves the jobs of a build's scheduler, and looks after the runs it started."""
+    """Performs the jobs of a build's scheduler, and manages the runs it started."""
 
     async def serve(self, run: str, state: RunState, job: Job) -> BuildAdvanced | None:
-        """Serve a job, and return the fact that answers it.
+        """Perform a job, and return the resulting fact.
 
-        None when there is none now: the job asks for no answer, or what it started is idle
-        and will be resumed. Performing a job again has the same result.
+        Returns None if there is no fact yet: the job has no result, or what it started is idle and
+        will be resumed. Performing a job again has the same result.
         """
 
     async def relay(self, run: str, state: RunState, signal: bytes) -> None:
-        """Leave a signal for every run of the build that is under way. It may come twice."""
+        """Send a signal to every run of the build in progress. It may arrive twice."""
 
     async def signalled(self, state: RunState) -> Collection[Digest]:
-        """The keys of jobs whose runs are idle, and have got signals since."""
+        """The keys of jobs whose runs are idle and have received signals since."""
 
     async def tidy(self, run: str, state: RunState) -> None:
-        """End every run of the build that nobody waits for, and remove what it left."""
+        """End every run of the build that nothing waits for, and remove its leftovers."""

@@ -1,4 +1,4 @@
-"""The seam to time and identity."""
+"""The port to time and identity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time and identity, the only sources of what a replay could not compute."""
+    """Time and ids, the only inputs that a replay could not compute."""
 
     def now(self) -> int:
         """Milliseconds since 1970-01-01 UTC."""
@@ -17,5 +17,5 @@ class Clock(Protocol):
 
 
 def wall_time() -> int:
-    """Return milliseconds since 1970-01-01 UTC, where a caller gave no clock."""
+    """Return milliseconds since 1970-01-01 UTC, if a caller passed no clock."""
     return time.time_ns() // 1_000_000

@@ -1,7 +1,7 @@
-"""The seam to what hands runs to workers: who executes a run, and when.
+"""The port to dispatchers, which hand runs to workers: who executes a run, and when.
 
-The journal alone says how a run stands, and its epochs fence every append. What a dispatcher knows
-may be lost or wrong at any time: that costs time, and nothing else.
+Only the journal has a run's status, and its epochs fence every append. A dispatcher's data may be
+lost or wrong at any time: that costs time, and nothing else.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from artificer.core.submission import USUAL
 
 
 class RunOver(Struct, frozen=True, tag="over"):
-    """The run is over."""
+    """The run has ended."""
 
 
 class Parked(Struct, frozen=True, tag="parked"):
-    """The run waits for a signal, or for ``seconds`` if that is how long.
+    """The run waits for a signal, or for ``seconds`` if that is set.
 
     ``refused`` says that it cannot be executed here, and that another worker may be able to.
     """
@@ -35,21 +35,21 @@ class AwaitsRuns(Struct, frozen=True, tag="awaits"):
 
 
 SegmentEnd = RunOver | Parked | AwaitsRuns
-"""How a segment ended: one stretch of a run's execution, in one process, until the run is idle."""
+"""The end of a segment: a stretch of a run's execution in one process, until it is idle."""
 
 ExecuteSegment = Callable[[str, str], Awaitable[SegmentEnd]]
-"""Execute a run in this process until it is idle; takes its id, and the cause: why now.
+"""Execute a run in this process until it is idle; takes its id and the cause.
 
-Cancelling it leaves the run resumable. It raises nothing but bugs: a run that cannot be executed
-now is parked.
+Cancelling it leaves the run resumable. It raises only internal errors: a run that cannot be
+executed now is parked.
 """
 
 CANCEL = "cancel:"
-"""The beginning of a cause that ends a run; the reason follows."""
+"""The prefix of a cause that ends a run; the reason follows."""
 
 
 class DispatchedRun(Struct, frozen=True):
-    """A run to be executed by a worker, with the members of its `Submission`."""
+    """A run for a worker to execute, with the members of its `Submission`."""
 
     run: str
     priority: int = USUAL
@@ -58,13 +58,13 @@ class DispatchedRun(Struct, frozen=True):
 
 
 class Dispatcher(Protocol):
-    """Hands runs to the processes that serve them."""
+    """Hands runs to the processes that execute them."""
 
     async def submit(self, wanted: DispatchedRun) -> None:
-        """Have a run executed. Nothing happens if it is dispatched already.
+        """Have a run executed. Has no effect if it is already dispatched.
 
         Raises:
-            OperatorError: the dispatcher cannot be reached, or holds as many runs as it can.
+            OperatorError: the dispatcher cannot be reached, or is full.
         """
 
     async def wake(self, run: str, cause: str) -> None:
@@ -75,7 +75,7 @@ class Dispatcher(Protocol):
         """
 
     async def cancel(self, run: str, reason: str) -> None:
-        """Have a segment executed with the cause `CANCEL`, even while another one is under way.
+        """Have a segment executed with the cause `CANCEL`, even while another one is in progress.
 
         Raises:
             OperatorError: the dispatcher cannot be reached.
@@ -84,7 +84,7 @@ class Dispatcher(Protocol):
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
         """Execute runs, at most ``slots`` at once, until the task is cancelled.
 
-        Then no more are begun, and those under way are cancelled after ``grace_s``, and awaited.
+        Then it starts no more, cancels those in progress after ``grace_s``, and waits for them.
 
         Raises:
             OperatorError: the dispatcher cannot be reached.
@@ -95,7 +95,7 @@ class Dispatcher(Protocol):
 
 
 class LaneFull(Exception):
-    """A segment was not begun, because its lane has no room. ``seconds`` is when to try again."""
+    """A segment was not started because its lane is full. ``seconds`` is when to try again."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(seconds)
@@ -103,17 +103,17 @@ class LaneFull(Exception):
 
 
 class RunLanes(Protocol):
-    """The lanes of one worker, whose limits all workers of a world share."""
+    """The lanes of one worker; all workers of a world share their limits."""
 
     @property
     def closed(self) -> Set[str]:
-        """The lanes that are found out to be full, or being asked, here."""
+        """The lanes that are known to be full, or being checked, in this process."""
 
     def ask(self, lane: str) -> bool:
-        """Close a lane that has limits, while a run of it asks for room; return whether it has."""
+        """Close a lane while one of its runs requests a permit; return whether it has limits."""
 
     def open(self, lane: str, opened: Callable[[], None]) -> None:
-        """Open a lane whose room may be asked for again, and call ``opened``."""
+        """Reopen a lane whose permits may be requested again, and call ``opened``."""
 
     def execute(
         self,
@@ -122,10 +122,10 @@ class RunLanes(Protocol):
         cause: str,
         opened: Callable[[], None] = ...,
     ) -> Awaitable[SegmentEnd]:
-        """Execute a segment in the lane of its run; a cancellation needs no room.
+        """Execute a segment in the lane of its run; a cancellation needs no permit.
 
-        Where there is none, the lane is closed, until ``opened`` is called; and while it is asked.
-        Awaiting it raises LaneFull.
+        A lane that is full or being checked is closed until ``opened`` is called. Awaiting this
+        raises LaneFull.
         """
 
 
@@ -136,17 +136,17 @@ class RunAssignments(Protocol):
         """Execute a segment of a run, unless another worker has the run: then it is parked."""
 
     async def hand_over(self, run: str, hand: Callable[[], Awaitable[None]]) -> None:
-        """Hand a new run to a server that gives it to a worker, unless another one just did."""
+        """Hand a new run to a server that gives it to a worker, unless another process just did."""
 
     async def leave(self) -> None:
-        """Leave all runs to others, which go on with them at once."""
+        """Leave all runs to other workers, which continue them at once."""
 
 
 class DispatcherPlace(Struct, frozen=True):
     """Where a dispatcher is. ``url`` is the setting, ``world`` a name of the world.
 
-    ``lanes`` are those of its runs. ``assigned`` are the runs of this worker, where the world
-    assigns them; None otherwise, and for a program that only submits.
+    ``lanes`` are those of its runs. ``assigned`` are the runs of this worker if the world assigns
+    them; None otherwise, and for a program that only submits.
     """
 
     url: str
@@ -157,7 +157,7 @@ class DispatcherPlace(Struct, frozen=True):
 
 @runtime_checkable
 class DispatcherKind(Protocol):
-    """A kind of dispatcher, as the entry-point group ``artificer.dispatchers`` offers it."""
+    """A kind of dispatcher, offered in the entry-point group ``artificer.dispatchers``."""
 
     async def open(self, place: DispatcherPlace) -> Dispatcher:
         """Open a dispatcher. Raises ConfigError, MissingExtraError, OperatorError."""

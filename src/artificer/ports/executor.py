@@ -1,4 +1,4 @@
-"""The seam to tools: a call that was approved, and the receipt of performing it."""
+"""The port to tools: an approved call, and the receipt of performing it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from artificer.values.value_type import NamedType, NamedValueType
 class CallLocks(Struct, frozen=True):
     """The locks that the processes of a call hold as long as they live (`ownership.fifo.holding`).
 
-    ``own`` is for those that are the call's alone, ``shared`` for servers that outlive it.
-    ``owner`` is the id of the run's owner, which those that cannot hold a lock name.
+    ``own`` is for processes of this call only, ``shared`` for servers that outlive it. ``owner``
+    is the id of the run's owner, for processes that cannot hold a lock.
     """
 
     own: Path
@@ -34,7 +34,7 @@ class CallLocks(Struct, frozen=True):
 
 
 class CallProgress(Value):
-    """A report of a call under way: how far it is, of ``total`` if that is known."""
+    """A progress report of a call: how far it is, of ``total`` if that is known."""
 
     call_id: str
     tool: str
@@ -44,29 +44,29 @@ class CallProgress(Value):
 
 
 class Outliving(Protocol):
-    """Work that goes on after its call has ended, because nothing can stop it."""
+    """Work that continues after its call has ended, because nothing can stop it."""
 
     @property
     def alive(self) -> bool:
-        """Whether it still goes on. May be asked from any thread."""
+        """Whether it is still running. May be called from any thread."""
 
     async def receipt(self) -> Receipt:
         """Wait for its end, and return its late result."""
 
 
 class CallMonitor:
-    """Follows a call: empty hooks. All are called from the event loop."""
+    """Follows a call. The hooks are empty, and all are called from the event loop."""
 
     def progressed(self, message: str, done: int | None = None, total: int | None = None) -> None:
-        """Take a report of progress. It is not journaled."""
+        """Receive a progress report. It is not journaled."""
 
     def outlived(self, work: Outliving) -> None:
-        """Learn that the work goes on after the call, because nothing can stop it."""
+        """Receive work that continues after the call, because nothing can stop it."""
 
     def traceparent(self) -> str:
-        """Return the ``traceparent`` (W3C Trace Context) of the call's span, which begins now.
+        """Return the ``traceparent`` (W3C Trace Context) of the call's span, which starts now.
 
-        Empty where no spans are exported. Only for targets that the operator wants to know it.
+        Empty if no spans are exported. Send it only to targets that the operator has allowed.
         """
         return ""
 
@@ -79,9 +79,9 @@ class Call(Struct, metaclass=NamedType, frozen=True):
 
     ``arguments`` have passed the tool's schema. ``key`` is the idempotency key: the same after a
     crash, different for every other call. ``fencing_token`` is the run's epoch: higher for every
-    later owner of the run, 0 outside of runs. An executor that starts processes has them hold the
-    ``locks``, so that a later owner knows whether they still live. ``monitor`` receives what
-    becomes known about the call before and after its end.
+    later owner of the run, 0 outside runs. An executor that starts processes has them hold the
+    ``locks``, so that a later owner knows whether they are still alive. ``monitor`` receives news
+    about the call before and after its end.
     """
 
     run: str
@@ -95,7 +95,7 @@ class Call(Struct, metaclass=NamedType, frozen=True):
 
 
 class IdleRun(Value):
-    """The run that a call started, which is idle before its end, and how it stands."""
+    """A run that a call started and that is idle before its end, with its status."""
 
     run: str
     standing: IdleStanding
@@ -104,14 +104,14 @@ class IdleRun(Value):
 class Receipt(Value, metaclass=NamedValueType):
     """The result of performing a tool call.
 
-    ``content`` is what the model reads. ``evidence`` is the envelope that says what a command did,
-    as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
+    ``content`` is what the model reads. ``evidence`` is the envelope that records what a command
+    did, as canonical JSON text. ``artifact`` is set by the ``create_*`` tools, ``withdrawn`` by
     ``withdraw_artifact``. ``attachments`` are images, sounds and files that the model is shown.
     ``usage`` and ``cost_micros`` are those of a run that the call started. ``data`` is the whole
     result as JSON text, for artifacts that are bound to it: its numbers as the source wrote them.
     ``taint`` is the untrusted tool whose result the started run holds. With a ``handover`` that
-    run's answer is the answer of the caller's run. With ``idle`` the call is not over: the run that
-    it started is idle before its end. The call is then performed again when that run may go on.
+    run's answer is the answer of the caller's run. With ``idle`` the call has not ended: the run
+    that it started is idle before its end. The call is performed again when that run can continue.
     """
 
     status: CallStatus
@@ -138,17 +138,17 @@ class Executor(Protocol):
     async def execute(self, call: Call) -> Receipt:
         """Perform a call within ``call.definition.timeout_ms``.
 
-        A failing tool is a receipt with status ``error``, not an exception. When the time is up
-        or the task is cancelled, the work has really ended before this returns: no thread and no
-        process goes on. Work that nothing can stop is passed to ``call.monitor.outlived``; its
+        A failing tool is a receipt with status ``error``, not an exception. On timeout or
+        cancellation, all work must have ended before this returns: no thread and no process
+        continues. Work that nothing can stop is passed to ``call.monitor.outlived``; its
         receipt is ``ambiguous``, or ``timeout`` if the tool is pure.
         """
 
 
 class Probed(Value):
-    """The state of a call in the world: whether it had happened, and its result if so.
+    """The state of a call in the outside world: whether it happened, and its result if so.
 
-    ``content`` is then its result, ``reason`` what made it be known or not.
+    ``content`` is then its result; ``reason`` says how this is known, or why it is not.
     """
 
     found: Literal["happened", "absent", "unknown"]
@@ -158,7 +158,7 @@ class Probed(Value):
 
 @runtime_checkable
 class Probing(Protocol):
-    """An executor that can ask the world whether a call happened."""
+    """An executor that can find out whether a call happened."""
 
     async def probe(self, call: Call) -> Probed:
         """Find out, without changing anything, within ``call.definition.timeout_ms``."""
@@ -166,16 +166,16 @@ class Probing(Protocol):
 
 @runtime_checkable
 class Delegating(Protocol):
-    """An executor whose calls are runs of their own, which may be idle before their end."""
+    """An executor whose calls are separate runs, which may be idle before their end."""
 
     async def signalled(self, run: str) -> bool:
-        """Whether an idle run, or one that it waits for, has got signals that it has not taken."""
+        """Whether an idle run, or one that it waits for, has unread signals."""
 
 
 class Preview(NamedTuple):
-    """The effect that a call would have, or the problems for which it would have none.
+    """The effect that a call would have, or the problems that prevent it.
 
-    ``effect`` has a member for each part of it. That of a command is ``command``, its arguments.
+    ``effect`` has a member for each part of it. A command's is ``command``, its arguments.
     """
 
     effect: JsonObject
@@ -192,14 +192,14 @@ class Previewing(Protocol):
 
 @runtime_checkable
 class Lasting(Protocol):
-    """An executor whose calls share a program, which lives as long as a process executes a run."""
+    """An executor whose calls share a program that runs as long as a process executes the run."""
 
     def recall(self, run: str, calls: Mapping[str, int]) -> None:
         """Pass the numbers of the run's calls, by tool, in another process, before it is resumed
         in this one.
 
-        What they shared is gone, and the next call of one of them has to say so. Limits of number
-        go on where they were.
+        What they shared is gone, and the next call of one of these tools has to say so. Limits on
+        the number of calls continue from there.
         """
 
     async def release(self, run: str) -> None:

@@ -1,4 +1,4 @@
-"""The seam to the append-only log of a world: leases, records, heads."""
+"""The port to the append-only log of a world: leases, records, heads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from artificer.values.base import CheckedValue, Value
 from artificer.values.canon import digest_of
 
 Durability = Literal["process", "power"]
-"""The failures that a commit survives: the process's death, or also a power failure (fsync)."""
+"""The failures that a commit survives: a process crash, or also a power failure (fsync)."""
 
 
 class Head(CheckedValue):
@@ -24,7 +24,7 @@ class Head(CheckedValue):
 
 
 class Lease(Value):
-    """The right to append to a run, until somebody else acquires it."""
+    """The right to append to a run, until another process acquires it."""
 
     epoch: int
     head: Head
@@ -33,14 +33,14 @@ class Lease(Value):
 class Claim(Struct, frozen=True):
     """The owner that acquires a run, and its conditions: compare and set, in one step.
 
-    ``owner`` is written down with the run until it is released. ``head`` is where the run must end
-    (None: anywhere). ``admit`` is called with the run's former owner, within that step: what it
-    raises leaves all as it was. The former owner is ``""`` when the run was released or is new, and
-    None when nobody knows, as for a run that an older release acquired.
+    ``owner`` is recorded with the run until it is released. ``head`` is where the run must end
+    (None: anywhere). ``admit`` is called with the run's former owner within that step; if it
+    raises, nothing changes. The former owner is ``""`` if the run was released or is new, and None
+    if it is unknown, as for a run that an older release acquired.
 
-    ``admit`` returns the owners that may still act, if any, with spaces between them. They are
-    written down as well, and shown to the next claim after its former owner, until the run's next
-    record: a process that takes a run from them may die before a record accounts for their calls.
+    ``admit`` returns the owners that may still act, if any, separated by spaces. They are recorded
+    too, and passed to the next claim after its former owner, until the run's next record: a
+    process that takes a run from them may die before a record accounts for their calls.
     """
 
     owner: str = ""
@@ -65,13 +65,13 @@ class Record(Struct, frozen=True, gc=False):
 
 
 class CheckedRecord(Record, frozen=True, gc=False):
-    """A record as a journal has read it: one whose hash is not its body's cannot be made.
+    """A record read by a journal, whose hash was checked against its body.
 
-    So nobody who follows the chain has to hash the body again.
+    So code that follows the chain does not have to hash the body again.
     """
 
     def __post_init__(self) -> None:
-        """Raise TamperedError for a body that is not what was written."""
+        """Raise TamperedError if the body is not what was written."""
         if digest_of(self.body) != self.hash:
             raise TamperedError(
                 f"Record {self.seq} of run {self.run} has a body that does not match its hash.",
@@ -124,14 +124,14 @@ class Leases(Protocol):
     """Who may write to which run."""
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
-        """Become the run's one writer: a new epoch, higher than any before.
+        """Become the run's only writer, with a new epoch, higher than any before.
 
         Raises:
             Fenced: the run does not end at the claim's head; nothing has changed.
         """
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the run up. Nothing changes when somebody else has acquired it since."""
+        """Release the run. Nothing changes if another process has acquired it since."""
 
 
 class Journal(Leases, Protocol):
@@ -148,17 +148,17 @@ class Journal(Leases, Protocol):
     ) -> Awaitable[Head]:
         """Append all records or none, durably and in one commit; return the new head.
 
-        The commit also holds the ``blobs`` that the records cite, and the changes of budgets.
+        The commit also contains the ``blobs`` that the records cite, and the changes of budgets.
 
         Raises:
-            Fenced: somebody else acquired the run, or its head is not ``head``.
-            BudgetError: a limit does not hold a reservation; nothing was appended.
+            Fenced: another process acquired the run, or its head is not ``head``.
+            BudgetError: a reservation exceeds a limit; nothing was appended.
         """
 
     async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
         """Return the run's records with ``seq > after``, in order; empty for an unknown run.
 
-        ``limit`` is the most that are returned, from the first on.
+        At most ``limit`` records are returned, starting with the first.
         """
 
     async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
@@ -170,7 +170,7 @@ class Journal(Leases, Protocol):
 
 @runtime_checkable
 class RecordReader(Protocol):
-    """A journal that is read without an event loop too, by any thread, also after its end."""
+    """A journal that can be read without an event loop, by any thread, even after it is closed."""
 
     def records(self, run: str) -> list[Record]:
         """Return all records of a run, in order. Raises what ``read`` does."""
@@ -178,10 +178,10 @@ class RecordReader(Protocol):
 
 @runtime_checkable
 class Anchored(Protocol):
-    """A journal that something outside of it proves to have come as far as it had."""
+    """A journal with an external proof of its length."""
 
     async def anchor(self) -> None:
-        """Make the proof of all that was appended durable: before an effect that depends on it.
+        """Make the proof of everything appended durable, before an effect that depends on it.
 
         Raises:
             OperatorError: it cannot be written. The effect must not start.

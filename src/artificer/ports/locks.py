@@ -1,4 +1,4 @@
-"""The seam to the processes of calls: whether they still live."""
+"""The port to the processes of calls: whether they are still alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from artificer.ports.executor import CallLocks
 
 
 class Locks(Protocol):
-    """Knows whether the processes of calls still live."""
+    """Knows whether the processes of calls are still alive."""
 
     def of(self, key: str) -> CallLocks:
         """The locks that the processes of a call hold, by its idempotency key."""
@@ -17,7 +17,8 @@ class Locks(Protocol):
     async def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Wait a bounded time for the processes of these calls to end.
 
-        Returns why those are in doubt whose processes have not, naming these.
+        Returns, for calls whose processes have not ended, why they are uncertain, naming the
+        processes.
         """
 
     def forget(self, keys: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""The seam to the leases of owners: which processes, of all machines, may execute runs."""
+"""The port to owner leases: which processes, on any machine, may execute runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEASE_SECONDS = 30.0
 
 
 class OwnerHost(Struct, frozen=True):
-    """A machine, and its last start. ``name`` is for messages."""
+    """A machine and its last boot. ``name`` is for messages."""
 
     machine: str
     boot: str
@@ -19,7 +19,7 @@ class OwnerHost(Struct, frozen=True):
 
 
 class LeasedOwner(Struct, frozen=True):
-    """An owner as it writes itself down: its name, its host, and a name for messages."""
+    """An owner as it is recorded: its name, its host, and a name for messages."""
 
     id: str
     host: OwnerHost
@@ -27,10 +27,10 @@ class LeasedOwner(Struct, frozen=True):
 
 
 class OwnerLease(Struct, frozen=True):
-    """The lease of an owner: how long it lasts yet, by the storage's own clock.
+    """The lease of an owner: how long it still lasts, by the storage's own clock.
 
     ``until`` is its end as text, for messages. ``dead`` says that a process on the owner's host has
-    found the owner dead, and all that it had started.
+    found that the owner and everything it started are dead.
     """
 
     owner: LeasedOwner
@@ -47,31 +47,31 @@ class OwnerLeases(Protocol):
 
     @property
     def world(self) -> str:
-        """The name of the world: no other one has it."""
+        """The unique name of the world."""
 
     def renew(self, owner: LeasedOwner, seconds: float) -> bool:
-        """Begin an owner's lease, or extend it, from now on; return whether it had not ended.
+        """Start or extend an owner's lease from now; return whether it had not ended.
 
         Raises:
-            Fenced: the owner is written down as dead.
+            Fenced: the owner is recorded as dead.
         """
 
     def find(self, owner: str) -> OwnerLease | None:
-        """Return an owner's lease; None for an owner that has none here, or has ended it."""
+        """Return an owner's lease, or None if it has none here or has ended it."""
 
     def on(self, machine: str) -> list[OwnerLease]:
-        """Return the leases on a machine, also expired ones, of owners not known to be dead."""
+        """Return a machine's leases, including expired ones, of owners not known to be dead."""
 
     def end(self, owner: str, *, dead: bool) -> None:
-        """Write down that an owner is ``dead``; or remove one that no run names any more."""
+        """Record that an owner is ``dead``, or remove one that no run names any more."""
 
     def close(self) -> None:
-        """Close the connection. What comes later opens another one."""
+        """Close the connection. A later call opens another one."""
 
 
 @runtime_checkable
 class HasOwnerLeases(Protocol):
-    """A storage that processes on several machines write."""
+    """A storage written by processes on several machines."""
 
     @property
     def owner_leases(self) -> OwnerLeases:
@@ -80,12 +80,12 @@ class HasOwnerLeases(Protocol):
 
 @runtime_checkable
 class Fencing(Protocol):
-    """A journal that can tell whether an epoch is still a run's last one."""
+    """A journal that can check whether an epoch is still a run's latest."""
 
     async def check(self, run: str, epoch: int) -> None:
-        """Check that nobody has acquired the run since.
+        """Check that no other process has acquired the run since.
 
         Raises:
-            Fenced: somebody has.
+            Fenced: another process has.
             OperatorError: the journal cannot be read.
         """

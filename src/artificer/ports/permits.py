@@ -1,7 +1,7 @@
-"""The seam to limits that all processes of a world share: what goes on at once, and how often.
+"""The port to limits that all processes of a world share: how much at once, and how often.
 
-What is kept here may be lost at any time. Then one too many goes on for a moment, and nothing else
-happens: the journal alone says what is done.
+This data may be lost at any time. Then one too many runs for a moment, and nothing else happens:
+only the journal decides what is done.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from msgspec import Struct
 class SharedLimit(Struct, frozen=True):
     """At most ``count`` permits under this name.
 
-    Without ``period_s`` a permit counts while it is held, and with it for so many seconds after it
-    was taken, whatever becomes of it: so no more are taken within any such time.
+    Without ``period_s`` a permit counts while it is held. With it, a permit counts for that many
+    seconds after it was taken, so no more than ``count`` are taken within any such period.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Permit(Struct, frozen=True):
 
 
 class LimitReached(Struct, frozen=True):
-    """There is no permit now. ``seconds`` is when there will be one, 0 where nobody knows."""
+    """There is no permit now. ``seconds`` is when there will be one, or 0 if that is unknown."""
 
     name: str
     seconds: float = 0.0
@@ -49,16 +49,16 @@ class Permits(Protocol):
     async def take(
         self, permit: str, limits: Sequence[SharedLimit], lease_s: float
     ) -> LimitReached | None:
-        """Take a permit of a new id under all of these limits, or under none of them.
+        """Take a permit with a new id under all of these limits, or under none of them.
 
-        Returns None when it is taken: for ``lease_s`` from now on. Otherwise one that is reached.
+        Returns None if it was taken, for ``lease_s`` from now; otherwise a limit that is reached.
         """
 
     async def renew(self, permits: Sequence[Permit], lease_s: float) -> None:
-        """Extend permits; one that was lost, or whose lease had ended, counts again from now on."""
+        """Extend permits; one that was lost, or whose lease had ended, counts again from now."""
 
     async def give_back(self, permits: Sequence[Permit]) -> None:
-        """End permits. What counts for a period goes on to count."""
+        """End permits. Those that count for a period still count."""
 
     async def held(self) -> Mapping[str, int]:
         """Return how many permits count under each name."""
@@ -75,8 +75,8 @@ class HasPermits(Protocol):
 
 @runtime_checkable
 class HasRequestLimits(Protocol):
-    """A storage that says itself which limits requests have, as that of another machine."""
+    """A storage that defines the limits of requests itself, such as one on another machine."""
 
     @property
     def request_limits(self) -> Mapping[str, tuple[SharedLimit, ...]]:
-        """The present limits of each provider and ``provider/model`` that has any."""
+        """The current limits of each provider and ``provider/model`` that has any."""

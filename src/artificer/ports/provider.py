@@ -1,4 +1,4 @@
-"""The seam to a model's API: a request in the provider's form, and the reply."""
+"""The port to a model's API: a request in the provider's format, and the reply."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from artificer.values.model import Delta, ModelFailure, ModelReply
 
 
 class Memo(Struct):
-    """A run's memory of how its messages look on the wire, so that each is mapped once.
+    """A run's cache of its messages in wire format, so that each is mapped only once.
 
-    Mapping the whole conversation again at every turn would cost a quadratic sum.
+    Mapping the whole conversation again at every turn would take quadratic time.
     """
 
     _request: ModelRequest | None = None
@@ -34,10 +34,10 @@ class Memo(Struct):
         build: Callable[[ModelRequest], JsonObject],
         shared: object = None,
     ) -> JsonObject:
-        """Map all but the conversation, calling ``build`` only when the request has changed.
+        """Map all but the conversation, calling ``build`` only if the request has changed.
 
-        Runs with equal requests share the result where ``shared`` is the same object, on which
-        alone it depends besides. Nobody may change it.
+        Runs with equal requests share the result if ``shared``, the only other thing it depends on,
+        is the same object. The result must not be changed.
         """
         if request != self._request:
             self._fields = build(request) if shared is None else _common(request, build, shared)
@@ -52,9 +52,9 @@ class Memo(Struct):
     ) -> list[JsonObject]:
         """Map messages to wire items, calling ``to_wire`` only for those not seen before.
 
-        ``key`` is everything else that the mapping depends on; a change discards the memo. The
-        same growing list is returned every time, for a conversation only ever grows; when it is
-        cut, a memo of its own begins.
+        ``key`` is everything else that the mapping depends on; a change discards the memo. The same
+        growing list is returned every time, because a conversation only grows; when it is cut, a
+        new memo starts.
         """
         known = self._known
         grown = known and len(messages) >= known and messages[known - 1] is self._last
@@ -84,14 +84,14 @@ def _common(
 
 
 class PreparedRequest(Struct, frozen=True):
-    """The body of one request as it is handed to the SDK, its growing list apart.
+    """The body of one request as it is passed to the SDK, with its growing list kept apart.
 
-    ``headers`` are further ones, with references to secrets (``{_secret:name}``), which are
+    ``headers`` are additional headers, with references to secrets (``{_secret:name}``) that are
     replaced when it is sent.
 
-    ``tools`` are the definitions behind the wire's tools. They are not sent: reading the reply
-    needs them, to turn names and arguments back. ``whole`` is the list with the bytes of
-    attachments, which the digest of the request is made without.
+    ``tools`` are the definitions behind the wire's tools. They are not sent: they are needed to map
+    names and arguments in the reply back. ``whole`` is the list with the bytes of attachments,
+    which are not part of the request's digest.
     """
 
     fields: JsonObject
@@ -125,7 +125,7 @@ class Provider(Protocol):
     def prepare(
         self, request: ModelRequest, messages: Sequence[Message], memo: Memo
     ) -> PreparedRequest:
-        """Map a request to the provider's form. Pure: it does no I/O and imports no SDK.
+        """Map a request to the provider's format. Pure: it does no I/O and imports no SDK.
 
         ``messages`` is always paired: every tool call is followed by its one result.
         """
@@ -133,7 +133,7 @@ class Provider(Protocol):
     async def generate(
         self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        """Ask the model. Retries are bounded; every failure is a value, never an exception.
+        """Call the model. Retries are bounded; every failure is a value, never an exception.
 
         Cancelling the task closes the connection.
         """
@@ -144,18 +144,18 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Requiring(Protocol):
-    """A provider that needs something here: an SDK, a model's file."""
+    """A provider with local requirements: an SDK, a model's file."""
 
     def require(self) -> None:
-        """Raise MissingExtraError or NotFoundError when that is not here, before a run begins."""
+        """Raise MissingExtraError or NotFoundError if something is missing, before a run starts."""
 
 
 @runtime_checkable
 class Switching(Protocol):
-    """The providers of a run that has fallbacks: which of them is asked depends on its state."""
+    """The providers of a run with fallbacks; the run's state decides which one is used."""
 
     def with_left(self, fallbacks: int) -> Provider:
-        """Return the provider of the model that has so many fallbacks left."""
+        """Return the provider of the model with this many fallbacks left."""
 
 
 @runtime_checkable

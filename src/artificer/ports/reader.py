@@ -1,4 +1,4 @@
-"""The seam to runs as their journals record them."""
+"""The port to runs as recorded in their journals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # a process of a function's own imports the ports, and none o
 
 
 class RunView(Struct, frozen=True):
-    """A run as it was at a height of its journal: the number of its last record, and its hash."""
+    """A run at a height of its journal: the number of its last record, and its hash."""
 
     height: int
     hash: str
@@ -25,7 +25,7 @@ class RunReader(Protocol):
     """Shows a run from its journal."""
 
     async def view(self, run: str, height: int | None = None) -> RunView:
-        """The run at a height, or as high as it is when it is lower, or without one.
+        """Return the run at a height, or at its end if that is lower or no height is given.
 
         Raises:
             NotFoundError: no such run.

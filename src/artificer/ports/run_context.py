@@ -1,4 +1,4 @@
-"""The context of a call, for the functions that are tools or that write instructions."""
+"""The context of a call, for functions that are tools or write instructions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from artificer.values.value_type import NamedType
 D = TypeVar("D", covariant=True)
 
 ProgressReport = Callable[[str, int | None, int | None], None]
-"""Receives the message of a call's progress, how much is done, and of how much."""
+"""Receives a progress message, how much is done, and the total."""
 
 
 def _no_report(message: str, done: int | None, total: int | None) -> None:

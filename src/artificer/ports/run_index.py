@@ -1,4 +1,4 @@
-"""The seam to the index of a world's runs: how each one stands, so that lists need not read it."""
+"""The port to the index of a world's runs, with each one's status, so lists need not read it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from artificer.ports.search_index import Reached
 from artificer.values.words import Term, matches
 
 BEGINNING = 2
-"""Records of a beginning: the prompt, and what is to be done first. Resuming adds one."""
+"""The number of records at a run's start: the prompt and the first intent. Resuming adds one."""
 
 
 class IndexedRun(Struct, frozen=True, gc=False):
-    """A run as it stood at its record ``seq``, whose hash is ``hash``.
+    """A run in its state at record ``seq``, whose hash is ``hash``.
 
     ``begun`` and ``changed`` are milliseconds since 1970-01-01 UTC. ``prompt`` is the beginning of
-    its prompt, ``words`` those of more of it. ``questions`` are the decisions of a person that it
-    waits for, itself; ``waiting`` says that it waits for one, or for a run that does. ``parent`` is
-    the run that started it, ``agent`` the name by which that one called its agent. ``turns`` and
-    ``tokens`` are None where they are not known. An index does not keep ``queued``: it was
-    submitted, and no worker has begun it.
+    its prompt, ``words`` are words of a longer part. ``questions`` counts the decisions that it
+    itself needs from a person; ``waiting`` says that it, or a run that it waits for, needs one.
+    ``parent`` is the run that started it, ``agent`` the name under which that run called its agent.
+    ``turns`` and ``tokens`` are None if they are unknown. An index does not store ``queued``: the
+    run was submitted, and no worker has started it.
     """
 
     run: str
@@ -46,12 +46,12 @@ class IndexedRun(Struct, frozen=True, gc=False):
 
 
 class RunQuery(Struct, frozen=True):
-    """The runs that a list wants.
+    """A filter for lists of runs.
 
     ``terms`` are words of the prompt; ``model`` and ``agent`` are parts of the names. ``queued``
-    are open runs that have no more than their beginning: which of these were submitted, an index
-    does not say. ``since`` and ``until`` are moments between which it has begun. Without
-    ``builds``, no run that another one started whose name begins its own.
+    selects open runs that have only just started; an index does not know which of them were
+    submitted. ``since`` and ``until`` limit the start time. Without ``builds``, runs that another
+    run started are left out if that run's name is a prefix of theirs.
     """
 
     terms: tuple[Term, ...] = ()
@@ -68,7 +68,7 @@ class RunQuery(Struct, frozen=True):
     oldest_first: bool = False
 
     def wants(self, run: IndexedRun) -> bool:
-        """Whether it wants a run, as far as the run itself says it; ``builds`` is not looked at."""
+        """Whether a run matches, as far as the run itself shows it; ``builds`` is ignored."""
         return (
             self.status in (None, run.status)
             and self.kind in (None, run.kind)
@@ -84,14 +84,14 @@ class RunQuery(Struct, frozen=True):
 
 
 class RunIndex(Protocol):
-    """A cache of the journal: how each run stands. It may be lost at any time.
+    """A cache of the journal: the status of each run. It may be lost at any time.
 
-    Whatever uses it may be in any thread. A row is shown only where the journal still ends in the
-    record that it names. Every method raises OperatorError when the index cannot be used.
+    It may be used from any thread. A row is shown only if the journal's last record of the run is
+    still the one that it names. Every method raises OperatorError if the index cannot be used.
     """
 
     def reached(self) -> Reached:
-        """Return how far the index has come; where it begins for an empty one."""
+        """Return the position that the index has reached; the start for an empty one."""
 
     def add(self, after: int, runs: Sequence[IndexedRun], upto: Reached) -> bool:
         """Add the runs that have changed between two positions, or put them in place of what is
@@ -99,17 +99,17 @@ class RunIndex(Protocol):
         written."""
 
     def find(self, query: RunQuery, beyond: str | None, limit: int) -> list[IndexedRun]:
-        """Return the first ``limit`` runs, newest first, or with ``oldest_first`` the other way.
+        """Return the first ``limit`` runs, newest first, or with ``oldest_first`` oldest first.
 
-        With ``beyond``, those that come after that run in this order; none where it is not there.
-        What it returns has no ``words``.
+        With ``beyond``, only runs after that run in this order; none if it does not exist.
+        The returned runs have no ``words``.
         """
 
     def counts(self) -> Mapping[str, int]:
-        """Return how many runs stand in which way, by the words of ``status``."""
+        """Return the number of runs by ``status``."""
 
     def forget(self, run: str) -> None:
-        """Forget what is known of a run, as after it was pruned; its place remains."""
+        """Forget a run's contents, as after it was pruned; its place remains."""
 
     def clear(self) -> None:
         """Forget everything."""
@@ -121,9 +121,9 @@ class HasRunIndex(Protocol):
 
     @property
     def run_index(self) -> RunIndex:
-        """How each run stands."""
+        """The index of runs."""
 
 
 def above(run: str) -> str:
-    """Return the name that begins a run's, if another run started it; nothing for any other."""
+    """Return the name of the run that started this one, from its own name; otherwise nothing."""
     return run.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""The seam to the index of a world's texts: which records hold which words."""
+"""The port to the index of a world's texts: which records contain which words."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from artificer.values.words import Term
 
 
 class Reached(Struct, frozen=True):
-    """How far an index has come: a position of the world, and the world's hash there."""
+    """The position of the world that an index has reached, and the world's hash there."""
 
     position: int = 0
     world: str = ""
 
 
 class IndexedText(Struct, frozen=True, gc=False):
-    """The words of a record. ``kind`` is that of its run, where the record says it."""
+    """The words of a record. ``kind`` is its run's kind, if the record states it."""
 
     position: int
     run: str
@@ -30,7 +30,7 @@ class IndexedText(Struct, frozen=True, gc=False):
 
 
 class TextQuery(Struct, frozen=True):
-    """The texts that a search wants: of runs of a ``kind``, recorded at ``since`` or later."""
+    """The texts to search: of runs of a ``kind``, recorded at ``since`` or later."""
 
     terms: tuple[Term, ...]
     kind: str | None = None
@@ -38,7 +38,7 @@ class TextQuery(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True, gc=False):
-    """A record that an index names. Only the journal says what is in it."""
+    """A record found by an index. Only the journal has its contents."""
 
     position: int
     run: str
@@ -46,11 +46,10 @@ class Found(Struct, frozen=True, gc=False):
 
 
 class SearchIndex(Protocol):
-    """A cache of the journal: which records hold which words. It may be lost at any time.
+    """A cache of the journal: which records contain which words. It may be lost at any time.
 
-    Whatever uses it may be in any thread. What it finds is read from the journal before it is
-    shown, so an index alone is never believed. Every method raises OperatorError
-    when the index cannot be used.
+    It may be used from any thread. Hits are read from the journal before they are shown, so the
+    index alone is never trusted. Every method raises OperatorError if the index cannot be used.
     """
 
     def reached(self) -> Reached:
@@ -73,7 +72,7 @@ class Indexed(Protocol):
 
     @property
     def search_index(self) -> SearchIndex:
-        """Which records hold which words."""
+        """The index of texts."""
 
 
 @runtime_checkable
@@ -81,7 +80,7 @@ class Ordered(Protocol):
     """A journal whose records can be read in the order in which the world recorded them."""
 
     async def position(self) -> int:
-        """How many records and notes the world has: each has the next position."""
+        """The number of records and notes in the world: each has the next position."""
 
     async def placed(self, after: int, upto: int) -> list[Placed]:
         """Return the records at positions above ``after`` up to ``upto``, in order.
@@ -90,4 +89,4 @@ class Ordered(Protocol):
         """
 
     async def world_at(self, position: int) -> str | None:
-        """Return the world's hash at a position; None when it does not reach it."""
+        """Return the world's hash at a position, or None if the world has not reached it."""

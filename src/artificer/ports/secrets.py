@@ -1,4 +1,4 @@
-"""The seam to secrets: places in which the values are kept that references name."""
+"""The port to secrets: the places that hold the values of references."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class SecretSource(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether it answers at once. One that does not is asked in a thread, and its answers are
-        kept for a minute.
+        """Whether it answers at once. One that does not is called in a thread, and its answers are
+        cached for a minute.
         """
 
     def resolve(self, name: str) -> str | None:
-        """Return the value of a secret, or None where there is none of that name."""
+        """Return the value of a secret, or None if there is none of that name."""
 
     def place(self, name: str) -> str:
-        """Return where a secret is looked for, for people: ``/run/secrets/name``."""
+        """Return where a secret is looked up, for people: ``/run/secrets/name``."""
 
     def at_hand(self) -> Mapping[str, str]:
         """Return the values that can be read without asking for each, by name.
@@ -39,11 +39,11 @@ class SecretSource(Protocol):
 
 
 class FoundSecrets(Struct, frozen=True):
-    """The values of secrets by their names, if all were found.
+    """The values of secrets by name, if all were found.
 
-    Otherwise ``name`` is one that cannot be had, ``missing`` says so and where it was looked for,
-    as the beginning of a sentence, and ``hint`` what to do. It is ``unknown`` whether there is one
-    if a source cannot be asked: it may answer later.
+    Otherwise ``name`` is a missing one, ``missing`` says so and where it was looked up, as the
+    beginning of a sentence, and ``hint`` says what to do. ``unknown`` means that a source is
+    unavailable and may answer later.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -58,9 +58,9 @@ class FoundSecrets(Struct, frozen=True):
 
 
 class SecretFinder(Protocol):
-    """Finds the values of secrets for executors and providers, wherever they are kept.
+    """Finds the values of secrets for executors and providers, in any source.
 
-    A value is taken out of all texts of the run from the moment at which it was found.
+    A value is redacted in all texts of the run as soon as it is found.
     """
 
     @property
@@ -68,21 +68,21 @@ class SecretFinder(Protocol):
         """Whether all sources answer at once."""
 
     async def found(self, names: Iterable[str], seconds: float = 30.0) -> FoundSecrets:
-        """Return the secrets of references within a time."""
+        """Return the secrets of references, within a time limit."""
 
     def find_key(self, variable: str) -> FoundSecrets:
-        """Return the key of a provider, which has the name of a variable; waits for its source."""
+        """Return a provider's key, by the name of its variable; waits for the source."""
 
     async def found_key(self, variable: str) -> FoundSecrets:
-        """Return the same, and let others work meanwhile."""
+        """Return the same without blocking the event loop."""
 
 
 class SecretCleaner(Protocol):
-    """Takes secrets out of texts that are kept, in each form in which a request may carry them."""
+    """Redacts secrets in stored texts, in each form in which a request may carry them."""
 
     @property
     def longest(self) -> int:
-        """Characters of the longest form: as many may be missing where a text was cut."""
+        """Length of the longest form: this many characters may be missing where a text was cut."""
 
     def clean(self, text: str) -> str:
         """Return the text without secrets."""
@@ -96,7 +96,7 @@ class SecretCleaner(Protocol):
 
 @runtime_checkable
 class NeedingSecrets(Protocol):
-    """An executor with tools that need secrets: they are looked for before a run begins."""
+    """An executor with tools that need secrets, which are looked up before a run starts."""
 
     def needed_secrets(self, tool: str) -> Iterable[str]:
         """Return the names of the secrets that every call of a tool needs."""
@@ -104,18 +104,18 @@ class NeedingSecrets(Protocol):
 
 @runtime_checkable
 class NeedingKey(Protocol):
-    """A provider that needs a key: it is looked for before a run begins."""
+    """A provider that needs a key, which is looked up before a run starts."""
 
     async def require_key(self) -> None:
-        """Raise ConfigError where there is none."""
+        """Raise ConfigError if there is none."""
 
 
 @runtime_checkable
 class SecretSourceKind(Protocol):
-    """A kind of secret source, as the entry-point group ``artificer.secrets`` offers it."""
+    """A kind of secret source, offered in the entry-point group ``artificer.secrets``."""
 
     def open(self, setting: str) -> SecretSource:
-        """Return the source of a setting such as ``vault:https://…``. Asks nobody yet.
+        """Return the source of a setting such as ``vault:https://…``. Sends no request yet.
 
-        Raises ConfigError where it cannot be used.
+        Raises ConfigError if it cannot be used.
         """

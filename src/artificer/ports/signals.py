@@ -1,15 +1,15 @@
-"""The seam to the signals of runs."""
+"""The port to the signals of runs."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 MAX_SIGNALS = 10_000
-"""Most signals that a run can get."""
+"""The most signals that a run can get."""
 
 
 class Signals(Protocol):
-    """The signals to the runs of a world. They stay: a run remembers which ones it has taken."""
+    """The signals to the runs of a world. They are kept: a run records which ones it has read."""
 
     async def post(self, run: str, body: bytes) -> int:
         """Post a signal, durably, and return its number, counted from 1 in its run.
@@ -22,7 +22,7 @@ class Signals(Protocol):
         """Return the run's signals with a number greater than ``after``, in order."""
 
     async def since(self, position: int | None) -> tuple[int, frozenset[str]]:
-        """Return the position now, and the runs that got signals since an earlier one.
+        """Return the current position, and the runs that got signals since an earlier one.
 
         With None, only the position.
         """

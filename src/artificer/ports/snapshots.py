@@ -1,4 +1,4 @@
-"""The seam to kept states of runs."""
+"""The port to stored states of runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Protocol
 
 
 class Snapshots(Protocol):
-    """States of runs as they were: derived from the journal, and proven by it before use.
+    """Earlier states of runs, derived from the journal and checked against it before use.
 
-    A run's conversation is kept in chunks, so that keeping it costs what is new.
+    A run's conversation is stored in chunks, so that only new messages have to be written.
     """
 
     def put(self, run: str, state: bytes, first: int, chunk: bytes) -> None:
-        """Keep a state in the place of the last one, and the messages from ``first`` on.
+        """Replace the stored state, and store the messages from ``first`` on.
 
         With 0, all earlier messages are forgotten.
         """

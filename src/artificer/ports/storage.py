@@ -1,4 +1,4 @@
-"""The seam to storage: everything that a world keeps, as one object."""
+"""The port to storage: everything that a world keeps, as one object."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Storage(Protocol):
 
     @property
     def snapshots(self) -> Snapshots:
-        """Kept states of runs."""
+        """Stored states of runs."""
 
     async def aclose(self) -> None:
-        """Finish what waits and close all connections. It may be called more than once."""
+        """Finish pending work and close all connections. It may be called more than once."""
 
 
 @runtime_checkable
 class HasWorldName(Protocol):
-    """A storage whose world has a name of its own, on whichever server and under whichever URL."""
+    """A storage whose world has its own name, independent of server and URL."""
 
     @property
     def world_name(self) -> str:
@@ -62,12 +62,12 @@ class HasWorldName(Protocol):
 
 
 class StoragePlace(Struct, frozen=True):
-    """A place where a world's storage is, or is to be made.
+    """The place of a world's storage, existing or to be created.
 
     ``folder`` is the project's own on this machine, ``url`` the setting ``storage``. With
-    ``read_only`` nothing is made or changed, and what would write raises OperatorError;
-    ``indexing`` allows it to keep its indexes all the same, where it can. ``clock`` is that of the
-    world, for the times of signals; None for the system's.
+    ``read_only`` nothing is created or changed, and writes raise OperatorError; ``indexing`` still
+    allows it to update its indexes if it can. ``clock`` is the world's clock, for the times of
+    signals; None means the system's.
     """
 
     folder: Path
@@ -80,14 +80,14 @@ class StoragePlace(Struct, frozen=True):
 
 @runtime_checkable
 class StorageKind(Protocol):
-    """A kind of storage, as the entry-point group ``artificer.storage`` offers it by URL scheme."""
+    """A kind of storage, offered by URL scheme in the entry-point group ``artificer.storage``."""
 
     async def open(self, place: StoragePlace) -> Storage | None:
-        """Open a world's storage, and make it when it is not there.
+        """Open a world's storage, and create it if it does not exist.
 
-        None where it is not there and is only read.
+        Returns None if it does not exist and is only read.
 
         Raises:
             ConfigError: the URL or the folder cannot be used.
-            TamperedError: it is damaged, or parts of it are gone.
+            TamperedError: it is damaged, or parts of it are missing.
         """

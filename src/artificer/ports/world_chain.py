@@ -1,7 +1,7 @@
-"""The abilities of a journal that chains a whole world: its records, its signals, its budgets.
+"""Optional capabilities of a journal that chains a whole world: records, signals, budgets.
 
-Each is optional. A journal without them keeps runs, resumes and replays them: every run has a chain
-of its own. But nobody can tell that a run was removed whole, or that a signal was changed.
+A journal without them can still keep, resume and replay runs, because every run has its own chain.
+But nobody can detect that a whole run was removed, or that a signal was changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class ChainPosition(Protocol):
 
     @property
     def position(self) -> int:
-        """How many records and notes there are up to here."""
+        """The number of records and notes up to here."""
 
     @property
     def world(self) -> str:
@@ -27,16 +27,16 @@ class ChainPosition(Protocol):
 
 @runtime_checkable
 class Auditable(Protocol):
-    """A journal that can check what only it knows: its own tables, and the world's chain."""
+    """A journal that can check its own tables and the world's chain."""
 
     async def audit(self) -> list[str]:
-        """Return what is wrong, one sentence each."""
+        """Return the problems, one sentence each."""
 
     async def hashes(self, run: str) -> list[str]:
-        """The hashes of a run's records, in order; also of those that were pruned."""
+        """The hashes of a run's records, in order, including pruned ones."""
 
     async def tip(self) -> ChainPosition:
-        """Where the world's chain ends."""
+        """The end of the world's chain."""
 
     async def world_at(self, position: int) -> str | None:
         """The world's hash at a position; None when it does not reach it."""
@@ -46,10 +46,10 @@ class SmallBlobs(Protocol):
     """The blobs that a journal keeps itself."""
 
     def find(self, digest: str) -> bytes | None:
-        """The bytes, or None when they are not here."""
+        """Return the bytes, or None if they are not here."""
 
     def digests(self) -> Iterable[str]:
-        """Every digest, as of now."""
+        """All current digests."""
 
 
 @runtime_checkable
@@ -61,13 +61,13 @@ class Prunable(Protocol):
         """The blobs that it keeps itself."""
 
     async def position(self) -> int:
-        """How many records the world has."""
+        """The number of records in the world."""
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
         """Empty the bodies of a run's first records."""
 
     async def forget(self, digests: Iterable[str], at: int) -> bool:
-        """Remove blobs if the world has still so many records; return whether it has."""
+        """Remove blobs if the world still has this many records; return whether it does."""
 
 
 @runtime_checkable
@@ -75,22 +75,22 @@ class Rebuildable(Protocol):
     """A journal whose tables of budgets and workspaces follow from its chain."""
 
     async def rebuild(self) -> list[str]:
-        """Put them back as the chain says, if that is whole; return what was done."""
+        """Restore them from the chain, if it is intact; return what was done."""
 
 
 @runtime_checkable
 class Signalled(Protocol):
-    """A journal that holds the signals of its runs too, in its chain."""
+    """A journal whose chain also contains the signals of its runs."""
 
     @property
     def signals(self) -> Signals:
         """The signals."""
 
     async def unsigned(self, run: str) -> int:
-        """The last record of a run whose signals, and those before it, may not be here.
+        """The last record of a run up to which its signals may be missing here.
 
-        They were taken elsewhere, or before signals were chained.
+        They were read elsewhere, or before signals were chained.
         """
 
     async def note_import(self, run: str, head: Head, taken: int) -> None:
-        """Write down that a run is about to be added up to a head, which took signals elsewhere."""
+        """Record that a run is about to be imported up to a head, with signals read elsewhere."""

@@ -1,4 +1,4 @@
-"""Waiting for asynchronous work in programs that have no event loop, and in notebooks."""
+"""Waiting for asynchronous work in programs without an event loop, and in notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def wait_for(work: Callable[[], Coroutine[Any, Any, T]], instead: str) -> T:
-    """Do the work in an event loop of its own and return its result.
+    """Do the work in its own event loop and return its result.
 
     In a notebook, whose cells run in an event loop, the loop of the work has a thread of its own.
 
@@ -30,7 +30,7 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]], instead: str) -> T:
 
 
 def iterate(items: Callable[[], AsyncIterator[T]], instead: str) -> Iterator[T]:
-    """Yield the items of an asynchronous iterator, from an event loop of its own.
+    """Yield the items of an asynchronous iterator, using its own event loop.
 
     The loop runs while the next item is awaited, and stands still while the caller uses one.
 
@@ -62,8 +62,8 @@ async def _next(iterator: AsyncIterator[T]) -> T:
 
 def _loop_here(instead: str) -> AuthorError:
     return AuthorError(
-        "A blocking method was called where an event loop is running already.",
-        hint=f"There, write: {instead}",
+        "A blocking method was called while an event loop is running.",
+        hint=f"Write instead: {instead}",
     )
 
 

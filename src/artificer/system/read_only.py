@@ -86,7 +86,7 @@ class ReadOnlyDatabase:
                 self._forget()
                 time.sleep(0.005 * attempt)
         raise OperatorError(
-            f"{self._path} could not be read: another process writes it continuously.",
+            f"{self._path} could not be read: another process is writing it continuously.",
             hint="Try again later.",
         )
 

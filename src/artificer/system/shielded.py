@@ -55,7 +55,7 @@ def cancelling() -> bool:
 
 
 async def checkpoint() -> None:
-    """Let a cancellation take effect that has come while nothing waited."""
+    """Let a cancellation take effect that arrived while nothing was waiting."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         await asyncio.sleep(0)

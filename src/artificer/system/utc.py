@@ -1,4 +1,4 @@
-"""Moments, in milliseconds since 1970-01-01 UTC, as dates and as texts."""
+"""Times, in milliseconds since 1970-01-01 UTC, as datetimes and as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 
 def utc_moment(at: int) -> datetime:
-    """Return the moment itself."""
+    """Return the time as a datetime."""
     return datetime.fromtimestamp(at / 1000, UTC)
 
 

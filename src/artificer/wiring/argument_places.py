@@ -1,4 +1,4 @@
-"""Where an argument belongs that a public function does not take."""
+"""Where to put an argument that a public function does not accept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HABITS = {
     "toolsets": "tools",
     "usage_limits": "limits",
 }
-"""Names in other libraries, and those of Artificer."""
+"""Names in other libraries, and the equivalents in Artificer."""
 
 ADVICE = {
     "deps_type": "A tool says which dependencies it takes: def tool(context: RunContext[Deps], …).",
@@ -60,7 +60,7 @@ PARTS: dict[str, type[ModelSettings | Limits | Capabilities]] = {
 
 
 def place_of(name: str, known: frozenset[str]) -> str | None:
-    """Return where an argument belongs that a function with these parameters does not take."""
+    """Return where to put an argument that a function with these parameters does not accept."""
     meant = HABITS.get(name, name)
     if meant in known:
         return f"Write {meant}=…"
