@@ -103,7 +103,7 @@ class TestFaults:
             ('[[workspaces]]\nnames = ["a", "../b"]', "workspaces #1.names #2: the work", ""),
             ('introspect = "yes"', "introspect: Input should be a valid boolean", ""),
             ("tools = 'x'", "tools: Input should be a valid array", ""),
-            ("[backends.x]\nn = 9007199254740992", "backends.x.n: a number has to be", ""),
+            ("[backends.x]\nn = 9007199254740992", "backends.x.n: a number must be", ""),
             ("[[policy.rules]]\nx = [1, -9007199254740992]", "policy.rules.#1.x.#2: a number", ""),
             ('[models."a/b"]\nseed = 9007199254740992', "models.a/b.seed: a number", ""),
         ],

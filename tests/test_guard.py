@@ -278,7 +278,7 @@ class TestAnotherProcess:
         from artificer.providers.scripted import say
 
         await world.run("Hi.", Agent(ScriptedProvider([say("Hi.")]), kind="chat"), run_id="k")
-        with pytest.raises(OperatorError, match="not a guarded one"):
+        with pytest.raises(OperatorError, match="not a guarded run"):
             await world.guard(shop.tools, key="k").call("prices", {"of": []})
 
 

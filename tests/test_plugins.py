@@ -83,7 +83,7 @@ def test_two_packages_cannot_offer_the_same_name(packages: Packages) -> None:
     packages.install("kettle_two", GOOD, "whistling = kettle_two:KETTLE")
     error = refusal("whistling")
     assert "is offered by kettle_one 2.1 and kettle_two 2.1" in error.message
-    assert "Uninstall all of them but one" in str(error.hint)
+    assert "Uninstall all but one of them" in str(error.hint)
 
 
 @pytest.mark.req("plugin-unusable")

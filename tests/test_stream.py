@@ -234,7 +234,7 @@ async def test_leaving_the_block_interrupts_the_run_which_can_be_resumed(world: 
 async def test_what_the_run_raises_reaches_the_reader(world: World) -> None:
     agent = Agent(ScriptedProvider([]), kind="chat")
     async with agent.stream("Hi.", world=world) as stream:
-        with pytest.raises(AuthorError, match="no answer to request"):
+        with pytest.raises(AuthorError, match="no reply to request"):
             _ = [event async for event in stream]
 
 
@@ -284,4 +284,4 @@ def test_a_script_without_an_event_loop_streams_too(
 async def test_where_a_loop_runs_a_blocking_stream_says_what_to_write() -> None:
     with pytest.raises(AuthorError) as caught:
         next(Agent(ScriptedProvider([]), kind="chat").stream_sync("Hi."))
-    assert caught.value.hint == "There, write: async with agent.stream(…)"
+    assert caught.value.hint == "Write instead: async with agent.stream(…)"

@@ -190,7 +190,7 @@ def test_a_line_holds_no_control_character() -> None:
 async def test_a_journal_without_an_order_is_refused(world: World) -> None:
     storage = world._resources.storage
     journal: Journal = WrappedJournal(storage.journal)
-    with pytest.raises(OperatorError, match="no order of all its records"):
+    with pytest.raises(OperatorError, match="does not keep all its records in order"):
         async for _ in Trail(journal, storage.blobs, Unchanged()).entries():
             pass
 

@@ -85,7 +85,7 @@ class TestWorld:
                 "Go.", Agent(model=script, tools=[double], kind="chat"), run_id="x"
             )
             assert (stalled.status, stalled.deliverable) == ("stalled", None)
-            with pytest.raises(OperatorError, match="nothing yet"):
+            with pytest.raises(OperatorError, match="anything yet"):
                 _ = stalled.html
         async with World.open(at(tmp_path)) as world:
             with pytest.raises(ConfigError, match="is not here"):

@@ -41,7 +41,7 @@ def plain(number: int) -> int:
         ({"tools": "tools"}, "are a list"),
         ({"kind": "poem"}, "Unknown kind of run: 'poem'"),
         ({"kind": "build"}, "Unknown kind of run: 'build'"),
-        ({"prompt": 5}, "A prompt is of texts and attachments, not of int"),
+        ({"prompt": 5}, "A prompt takes texts and attachments, not int"),
         ({"settings": {"temperature": "hot"}}, "temperature"),
         ({"settings": {"temperature": 0.0000001}}, "temperature"),
         ({"kind": "deliver", "output": dict}, "not in JSON"),
@@ -63,7 +63,7 @@ async def test_a_wrong_argument_is_named_and_begins_no_run(
 
 
 async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
-    with pytest.raises(AuthorError, match="event loop is running already") as raised:
+    with pytest.raises(AuthorError, match="event loop is running") as raised:
         artificer.run("Hi.", model="local/smollm2", kind="chat")
     assert raised.value.hint is not None and "await agent.run(" in raised.value.hint
 

@@ -95,7 +95,7 @@ async def test_a_setting_that_a_server_does_not_take_is_refused_before_a_run(
     provider: Provider, settings: ModelSettings, refused: str
 ) -> None:
     async with World.in_memory() as world:
-        with pytest.raises(ConfigError, match=f"does not take the setting: {refused}"):
+        with pytest.raises(ConfigError, match=f"does not support the setting: {refused}"):
             await world.run("Hi.", Agent(model=provider, settings=settings))
         assert await world.archive.runs() == []
 
@@ -219,7 +219,7 @@ async def test_a_secret_that_is_written_out_is_refused(monkeypatch: pytest.Monke
     monkeypatch.setenv("ARTIFICER_SECRET_TOKEN", "hunter2-hunter2")
     settings = ModelSettings(extra_body={"user": "hunter2-hunter2"})
     async with World.in_memory() as world:
-        with pytest.raises(ConfigError, match="hold a secret"):
+        with pytest.raises(ConfigError, match="contain a secret"):
             await world.run("Hi.", Agent(ScriptedProvider([say("Hi.")]), settings=settings))
 
 

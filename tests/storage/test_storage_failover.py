@@ -88,7 +88,7 @@ async def _behind(primary: PostgresServer, replica: Replica, folder: Path) -> No
     replica.promote()
     more = records_after(ahead, "b", 3)
     for _ in range(2):
-        with pytest.raises(MovedError, match="what was committed last may be missing"):
+        with pytest.raises(MovedError, match="the last commits may be missing"):
             await storage.journal.append("b", lease.epoch, ahead, more)
     with pytest.raises(MovedError, match="may be missing"):
         await opened(url, folder)

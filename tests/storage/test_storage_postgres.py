@@ -351,7 +351,7 @@ class TestUsers:
         with database.connect() as db:
             db.execute(f'CREATE SCHEMA "{database.schema}"'.encode())
             db.execute("CREATE TABLE others (one int)")
-        with pytest.raises(ConfigError, match="holds tables, and no world"):
+        with pytest.raises(ConfigError, match="contains tables, but no world"):
             await opened(url, tmp_path)
 
     async def test_a_world_of_a_newer_format_is_refused(self, url: str, tmp_path: Path) -> None:

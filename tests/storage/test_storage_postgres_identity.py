@@ -98,11 +98,11 @@ async def test_a_copy_gets_none_of_the_originals_objects(
     url = f"{url}&blobs={new_place()}"
     original = await opened(url, tmp_path)
     moved(url)
-    with pytest.raises(ConfigError, match="those of another world"):
+    with pytest.raises(ConfigError, match="belong to another world"):
         settle_world(database_of(url), is_copy=True)
     own = url.partition("&blobs=")[0] + f"&blobs={new_place()}"
     settle_world(database_of(own), is_copy=True)
-    with pytest.raises(ConfigError, match="those of another world"):
+    with pytest.raises(ConfigError, match="belong to another world"):
         (await opened(url, tmp_path)).blobs.put(b"for the original")
     copy = await opened(own, tmp_path)
     copy.blobs.put(b"for the copy")
@@ -138,7 +138,7 @@ async def test_a_restored_world_takes_its_objects_and_its_original_gets_them_no_
     await restored.aclose()
     obstore.put(from_url(place), NAME, there)  # another one was restored: this is the original now
     original = await opened(url, tmp_path)
-    with pytest.raises(MovedError, match="as it is elsewhere"):
+    with pytest.raises(MovedError, match="belong to another copy of this world"):
         original.blobs.put(b"more")
     await original.aclose()
 
@@ -163,7 +163,7 @@ async def test_a_world_that_had_no_id_keeps_its_queue_and_its_objects(
     await storage.aclose()
     obstore.put(from_url(place), NAME, " ".join([*former[:-1], "other"]).encode())
     storage = await opened(f"{url}&blobs={place}", tmp_path)
-    with pytest.raises(ConfigError, match="those of another world"):
+    with pytest.raises(ConfigError, match="belong to another world"):
         storage.blobs.put(b"large")
     await storage.aclose()
 

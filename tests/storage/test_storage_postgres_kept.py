@@ -136,6 +136,6 @@ class TestObjects:
         place = f"s3://worlds/shared-{next(numbers)}"
         await (await opened(f"{url}&blobs={place}", tmp_path)).aclose()
         await (await opened(f"{url}&blobs={place}", tmp_path)).aclose()
-        with pytest.raises(ConfigError, match="those of another world") as caught:
+        with pytest.raises(ConfigError, match="belong to another world") as caught:
             await opened(f"{url}_other&blobs={place}", tmp_path)
         assert "delete the object artificer-world" in caught.value.hint

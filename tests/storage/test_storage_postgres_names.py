@@ -61,7 +61,7 @@ def test_no_error_about_a_url_holds_a_part_of_its_password(rest: str) -> None:
 )
 def test_a_schema_that_would_be_found_under_another_name_is_refused(schema: str) -> None:
     """PostgreSQL cuts long names, and reads "$user" as the name of the user."""
-    with pytest.raises(ConfigError, match="cannot be kept in the schema"):
+    with pytest.raises(ConfigError, match="cannot hold a world"):
         Database.parse(f"postgresql://h/db?schema={schema}", "power", read_only=False)
 
 

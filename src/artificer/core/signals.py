@@ -43,7 +43,7 @@ class _Signal(Value, metaclass=NamedValueType, tag_field="type"):
 
 
 class Steer(_Signal):
-    """Say something to the model before its next reply."""
+    """Send a message to the model before its next reply."""
 
     type: ClassVar[Literal["steer"]] = "steer"
     text: Annotated[Text, _LONG]
@@ -59,21 +59,21 @@ class FollowUp(_Signal):
 
 
 class Pause(_Signal):
-    """Let nothing new begin until the run is resumed."""
+    """Start nothing new until the run is resumed."""
 
     type: ClassVar[Literal["pause"]] = "pause"
     reason: Annotated[Text, _SHORT] = ""
 
 
 class Interrupt(_Signal):
-    """Let nothing new begin, and end the run when all is quiet."""
+    """Start nothing new, and end the run when nothing is in progress."""
 
     type: ClassVar[Literal["interrupt"]] = "interrupt"
     reason: Annotated[Text, _SHORT] = ""
 
 
 class Cancel(_Signal):
-    """End what is under way, and the run."""
+    """Stop what is in progress, and end the run."""
 
     type: ClassVar[Literal["cancel"]] = "cancel"
     reason: Annotated[Text, _SHORT] = ""
@@ -89,7 +89,7 @@ class AnswerCall(_Signal):
 
 
 class Resolve(_Signal):
-    """Say whether an ambiguous call had happened."""
+    """Record whether an ambiguous call happened."""
 
     type: ClassVar[Literal["resolve"]] = "resolve"
     call_id: Annotated[Text, _SHORT]
@@ -116,7 +116,7 @@ class Consent(_Signal):
 
 
 class Revise(_Signal):
-    """Ask for another plan after work on a build began."""
+    """Request another plan after work on a build started."""
 
     type: ClassVar[Literal["revise"]] = "revise"
     feedback: Annotated[Text, _SHORT]
@@ -315,7 +315,7 @@ def _resolved(state: RunState, number: int, signal: Resolve, at: int) -> ev.Doub
 
 
 _TOO_LATE_FOR_A_BUILD = {
-    "consent": "That change waits for nobody's consent.",
+    "consent": "That change does not wait for consent.",
     "steer": "No run of the build is under way.",
     "follow_up": "A build is revised, not asked for more.",
 }

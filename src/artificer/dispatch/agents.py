@@ -37,7 +37,7 @@ def agent_of(spec: RunSpec, agents: Agents) -> AgentDefinition[Any] | None:
     name = spec.submission.agent if spec.submission else ""
     if name and name not in agents:
         raise ConfigError(
-            f"The run needs the agent {name!r}, which is not here.",
+            f"The run needs the agent {name!r}, which this worker does not have.",
             hint=f"Start the worker with --agent {name}, or name it in artificer.toml: "
             f'[worker] agents = ["{name}"].',
         )
@@ -77,7 +77,7 @@ async def agent_of_run(storage: Storage, run: str, spec: RunSpec, agents: Agents
     tool = _tool(agent, call.tool) if agent is not None and call is not None else None
     if agent is None or call is None or tool is None:
         raise ConfigError(
-            f"The agent whose call began the run {run} has no such agent among its tools here.",
+            f"The agent whose call started the run {run} has no such agent among its tools here.",
             hint="Start the worker with the program that submitted the topmost run.",
         )
     deps = await dependencies(agent, passed)
@@ -95,7 +95,7 @@ def _spec_of(lines: Sequence[Line]) -> RunSpec:
     first = lines[0]
     if isinstance(first, EventLine) and isinstance(first.event, PromptReceived):
         return first.event.spec
-    raise ConfigError("The run's caller does not begin with a prompt.")
+    raise ConfigError("The run's caller does not start with a prompt.")
 
 
 def _call(run: str, intent: CallTool, tool: AgentTool) -> Call:

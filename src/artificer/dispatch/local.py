@@ -146,7 +146,7 @@ class LocalDispatcher:
             return
         if len(self._runs) >= self._limit and not self._forget_parked():
             raise OperatorError(
-                f"{self._limit} runs are dispatched in this process.",
+                f"{self._limit} runs are already dispatched in this process.",
                 hint="Wait for some to end. Start more workers, on other machines.",
             )
         found = self._runs[wanted.run] = _Dispatched(wanted, cause)

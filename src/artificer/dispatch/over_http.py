@@ -27,7 +27,7 @@ class HttpWorker:
         storage: object = world.storage
         if not isinstance(storage, RemoteStorage):
             raise ConfigError(
-                "This world is not behind a studio.", hint="Name one: --api https://HOST"
+                "This world is not accessed through a studio.", hint="Name one: --api https://HOST"
             )
         self._server = JobServer(storage, times)
         self._segments = Segments(world, agents, _woken_there, counts_falls=False)

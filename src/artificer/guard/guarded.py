@@ -200,7 +200,7 @@ class Guarded:
         except NotFoundError:
             return False
         if history.run.state.run_spec.provider != self._caller.name:
-            raise OperatorError(f"Run {self.key!r} is not a guarded one.", hint="Use another key.")
+            raise OperatorError(f"Run {self.key!r} is not a guarded run.", hint="Use another key.")
         self._calls.read(history.lines)
         return True
 

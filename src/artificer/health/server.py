@@ -129,7 +129,8 @@ def place_of(text: str) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not (port.isascii() and port.isdecimal()) or int(port[:6]) > 65_535:
         raise ConfigError(
-            f"{text!r} is not a place to listen.", hint="Write HOST:PORT, as in 127.0.0.1:9464."
+            f"{text!r} is not an address to listen on.",
+            hint="Write HOST:PORT, as in 127.0.0.1:9464.",
         )
     return host, int(port)
 

@@ -45,7 +45,7 @@ def section_of(name: str) -> ManifestSection[Any, Any] | None:
     if found.section.name != name:
         raise ConfigError(
             f"The plug-in {name!r} (artificer.backends) has the section [{found.section.name}].",
-            hint="An entry point has the name of its section.",
+            hint="An entry point must have the name of its section.",
         )
     return found.section
 

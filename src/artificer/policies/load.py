@@ -43,7 +43,7 @@ def to_policy(keys: PolicyKeys, settings: Path) -> Policy:
     if twice:
         raise ConfigError(
             f"{settings}: policy.rules: two rules have the name {twice[0]!r}.",
-            hint="Give each rule a name of its own.",
+            hint="Give each rule its own name.",
         )
     folder = settings.parent
     return Policy(

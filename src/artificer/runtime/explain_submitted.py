@@ -43,7 +43,7 @@ def why_abandoned(run: str, abandoned: Sequence[AbandonedRun]) -> str:
         return why_fallen(first.falls)
     attempts = "1 attempt" if first.failures == 1 else f"{first.failures} attempts"
     return (
-        f"It is a dead letter: {attempts} of workers failed, one after the other. They leave it "
+        f"It is a dead letter: {attempts} of workers failed in a row. They leave it "
         "alone until somebody queues it again, in the studio under Jobs, or resumes it. "
         f"The last error: {first.error}"
     )
@@ -52,7 +52,7 @@ def why_abandoned(run: str, abandoned: Sequence[AbandonedRun]) -> str:
 def who_goes_on(state: RunState, retry_at: int | None, *, queued: bool) -> str:
     """Return who goes on with a submitted run that is not over, and when."""
     if not workers_go_on(state, retry_at):
-        return "Workers leave it alone until somebody resumes it."
+        return "Workers leave it alone until a person resumes it."
     if queued:
         who = "It was submitted, and waits for a worker."
     elif retry_at is not None:

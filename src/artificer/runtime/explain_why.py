@@ -20,7 +20,7 @@ SHOWN = 5
 _REASONS: dict[FinishReason, str] = {
     "done": "The model answered, and its answer was accepted.",
     "cancelled": "It was cancelled.",
-    "context_limit": "What cannot be left out of the conversation is too long for the model.",
+    "context_limit": "The messages that cannot be left out are too long for the model.",
     "cost_limit": "The next reply could have exceeded the cost limit.",
     "empty_reply": "The model gave no answer, in all repair rounds.",
     "interrupted": "It was interrupted, and ended after the calls and replies in progress.",
@@ -56,7 +56,7 @@ _FALLEN = (
     "leave it alone until somebody sends it a message or resumes it."
 )
 _UNCHECKED = (
-    "Its last reply waits for the agent's own code, which has not come to a verdict: resuming it "
+    "Its last reply waits for the agent's own code, which has not decided yet: resuming it "
     "with the agent checks the reply again."
 )
 
@@ -76,7 +76,7 @@ def _open(state: RunState, events: Sequence[ev.Event], lines: Sequence[Line]) ->
         return f"The model could not be reached: {failed.code}: {failed.message}"
     if state.phase is RunPhase.PAUSED:
         paused = [e for e in events if isinstance(e, ev.PauseRequested)][-1]
-        return f"Somebody paused it: {paused.by} {paused.reason}".rstrip(" :")
+        return f"A person paused it: {paused.by} {paused.reason}".rstrip(" :")
     if state.only_waits:
         return _waiting(state)
     return _going_on(state, lines)

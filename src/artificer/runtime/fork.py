@@ -71,7 +71,7 @@ def plan_fork(lines: Sequence[Line], changes: ForkChanges, spec: RunSpec) -> For
     late = [seq for seq in edits if seq > boundary]
     if late:
         raise OperatorError(
-            f"Record {late[0]} cannot be edited: records are taken up to {boundary}.",
+            f"Record {late[0]} cannot be edited: records are copied up to {boundary}.",
             hint="Name a later record with --at, or none.",
         )
     _check_bound(lines[:boundary], edits)
@@ -101,7 +101,7 @@ def _check_bound(lines: Sequence[Line], edits: Mapping[int, str]) -> None:
                     raise OperatorError(
                         f"{made[0]}, made at record {line.seq}, is bound to record"
                         f" {changed[made[1]]}, which is edited.",
-                        hint=f"Fork before it is made: --at {line.seq - 1}.",
+                        hint=f"Fork before it was made: --at {line.seq - 1}.",
                     )
         state, _ = reduce(state, event)
 

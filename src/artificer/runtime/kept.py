@@ -56,7 +56,7 @@ def read_kept(text: str) -> KeptHeads:
             hint="Pass a file written by `artificer verify` or `artificer verify --json`.",
         ) from error
     if not found:
-        raise OperatorError("The file has no heads.", hint="artificer verify > heads.txt")
+        raise OperatorError("The file contains no heads.", hint="artificer verify > heads.txt")
     return KeptHeads(found)
 
 

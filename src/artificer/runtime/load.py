@@ -126,12 +126,12 @@ def follow(
             raise
         except UNREDUCED as error:
             raise TamperedError(
-                f"Run {run}, record {line.seq} does not follow from those before it.",
+                f"Run {run}, record {line.seq} does not follow from the previous ones.",
                 hint=f"`artificer replay {run}` shows the details.",
             ) from error
         if state.digest != line.state:
             raise TamperedError(
-                f"Run {run}, record {line.seq} reduces to another state than was recorded.",
+                f"Run {run}, record {line.seq} reduces to a state other than the recorded one.",
                 hint=f"`artificer replay {run}` names the first divergence.",
             )
     head = Head(seq=records[-1].seq, hash=records[-1].hash) if records else start

@@ -91,7 +91,7 @@ class Trail:
         journal = self._journal
         if not isinstance(journal, Ordered):
             raise OperatorError(
-                "The storage of this world has no order of all its records.",
+                "This world's storage does not keep all its records in order.",
                 hint="To look at one run: artificer show RUN",
             )
         end, lines, count = await journal.position(), sha256(), 0

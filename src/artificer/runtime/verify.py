@@ -78,8 +78,8 @@ async def verify(
         await _compare(journal, kept or KeptHeads(), result)
     elif kept is not None:
         raise OperatorError(
-            "The storage of this world cannot compare its journal with kept heads.",
-            hint="Check it without them: artificer verify",
+            "This world's storage cannot compare its journal with kept heads.",
+            hint="Verify it without heads: artificer verify",
         )
     heads: list[RunHead] = []
     try:

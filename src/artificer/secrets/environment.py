@@ -45,7 +45,8 @@ class _Environment:
         """Return the variables of this process."""
         if setting != "env":
             raise ConfigError(
-                f"Unknown source of secrets: {setting!r}.", hint='"env" has no further parts.'
+                f"Unknown source of secrets: {setting!r}.",
+                hint='Write "env" with nothing after it.',
             )
         return Variables(os.environ, PREFIXES)
 

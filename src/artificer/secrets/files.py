@@ -113,7 +113,7 @@ class _Files:
         if not Path(folder).is_absolute():
             raise ConfigError(
                 f"The folder of secrets {folder!r} is relative.",
-                hint="Write an absolute path: programs run in several folders.",
+                hint="Write an absolute path, because programs run in several folders.",
             )
         return FolderOfSecrets(Path(folder))
 

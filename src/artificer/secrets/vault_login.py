@@ -74,7 +74,7 @@ class VaultLogin:
         if status != 200:
             raise OperatorError(
                 f"{self._server.url}: the login with AppRole was refused ({status})",
-                hint="Check VAULT_ROLE_ID, and make a new secret id in the file that "
+                hint="Check VAULT_ROLE_ID, and put a new secret id into the file that "
                 "VAULT_SECRET_ID_FILE names.",
             )
         self._take(answer, began)
@@ -117,7 +117,7 @@ def _secret_id() -> str:
     if not _is_token(found):
         raise OperatorError(
             "There is no secret id for the vault",
-            hint="VAULT_SECRET_ID_FILE names the file that it is in.",
+            hint="Set VAULT_SECRET_ID_FILE to the file that contains it.",
         )
     return found
 

@@ -36,8 +36,8 @@ def require_possible(spec: RunSpec, changes: ForkChanges) -> None:
     message = changes.steer or changes.attachments
     if spec.build is not None and (message or changes.edits or changes.from_start):
         raise OperatorError(
-            "A build has no conversation: a fork cannot change its prompt, edit or steer it.",
-            hint="Fork it at an earlier record, or ask for another plan: artificer build revise.",
+            "A build has no conversation, so a fork cannot change its prompt, edit or steer it.",
+            hint="Fork it at an earlier record, or request another plan: artificer build revise.",
         )
     if spec.kind == "code" and spec.parent and (changes.at not in (None, 1) or changes.edits):
         raise OperatorError(

@@ -149,5 +149,5 @@ def _settled(against: Objection | None, now: TickedChecklist | None) -> Ticked:
     if against is None or against.code == "same":
         return Ticked(now, recorded=True)
     if against.code == "conflict":
-        raise ConflictError(against.reason, hint="Look at the checklist as it is now.")
+        raise ConflictError(against.reason, hint="Look at the current checklist.")
     raise OperatorError(against.reason)

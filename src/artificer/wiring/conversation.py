@@ -46,7 +46,7 @@ def history_facts(history: EarlierMessages | None, toolset: Toolset) -> dict[str
         return {}
     if not isinstance(history, Sequence) and not hasattr(history, "messages"):
         raise AuthorError(
-            f"{shown(history)} is not a conversation to go on from.",
+            f"{shown(history)} is not a conversation to continue from.",
             hint="Pass a run, or messages such as run.messages.",
         )
     if not isinstance(history, Sequence):

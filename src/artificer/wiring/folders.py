@@ -52,7 +52,7 @@ def checked_executors(backend: str, made: object) -> list[Executor]:
         if lacking(each, ("tools", "execute")):
             raise ConfigError(
                 f"The backend [{backend}] made a {type(each).__name__} where an executor belongs.",
-                hint="Its package returns objects with `tools` and `execute`: update it.",
+                hint="Its package should return objects with `tools` and `execute`: update it.",
             )
     return found
 

@@ -53,7 +53,7 @@ class OutputReader(Struct, eq=False):
         """Return the value of an accepted reply. Raises AuthorError if it is rejected now."""
         if text not in self._accepted and (problems := await self.problems(text)):
             raise AuthorError(
-                f"The recorded output is not accepted any more: {problems[0].message}",
+                f"The recorded output is no longer accepted: {problems[0].message}",
                 hint="Read it without the agent: `world.get(run_id)` returns the recorded JSON.",
             )
         return self._accepted[text]
@@ -139,5 +139,5 @@ def _must_have(recorded: ResponseFormat | None, source: Any) -> None:
     if format_of(source) != recorded:
         raise ConfigError(
             f"The type {recorded.type} has changed since the run started.",
-            hint="Resume it with the type as it was, or run the prompt again.",
+            hint="Resume it with the original type, or run the prompt again.",
         )

@@ -61,7 +61,7 @@ class ProviderPool:
         named = each_model(self._config.model if models is None else models)
         if not named:
             raise ConfigError(
-                "No model was named.",
+                "No model is configured.",
                 hint='Name one: Agent("provider/model"), --model, $ARTIFICER_MODEL or model = in '
                 "artificer.toml; `artificer models` lists them.",
             )
@@ -124,7 +124,7 @@ def by_name(providers: Iterable[Provider]) -> Mapping[str, Provider]:
             )
         if found.setdefault(name, provider) is not provider:
             raise AuthorError(
-                f"Two providers have the name {name!r}.", hint="Give each a name of its own."
+                f"Two providers have the name {name!r}.", hint="Give each its own name."
             )
     return found
 
@@ -195,8 +195,8 @@ def made(kind: ProviderKind, place: ProviderPlace) -> Provider:
     name = getattr(found, "name", None)
     if name != place.name:
         raise ConfigError(
-            f"The provider that was made for {place.name!r} is called {name!r}.",
-            hint="The package that adds it has to give it the name of its ProviderPlace.",
+            f"The provider created for {place.name!r} is called {name!r}.",
+            hint="Its package must give it the name from its ProviderPlace.",
         )
     return found
 

@@ -33,8 +33,8 @@ async def import_recording(world: WorldResources, data: bytes) -> str:
     faults = await check(recording, await _mapper_of(recording, world.config, world.providers.own))
     if faults:
         raise TamperedError(
-            f"The run of this file does not reproduce itself: {faults[0]}.",
-            hint="Do not trust the file; export the run again where it was made.",
+            f"The run in this file does not replay: {faults[0]}.",
+            hint="Do not trust the file; export the run again where it was executed.",
         )
     await import_into(recording, world.storage.journal, world.storage.blobs)
     return recording.run

@@ -78,8 +78,8 @@ def check_taken(settings: Sequence[RequestSettings], model: str, provider: Provi
         refused = provider.refused(turn) if isinstance(provider, Selective) else ()
         if refused:
             raise ConfigError(
-                f"{model} does not take the setting: {', '.join(refused)}.",
-                hint="Leave it out, or send the server's own member with extra_body.",
+                f"{model} does not support the setting: {', '.join(refused)}.",
+                hint="Leave it out, or send the server's own parameter with extra_body.",
             )
 
 
@@ -103,6 +103,6 @@ def _check_secrets(settings: RequestSettings, redactor: Redactor) -> None:
     for text in (settings.headers, settings.body):
         if redactor.clean(text) != text:
             raise ConfigError(
-                "The extra headers or body hold a secret.",
+                "The extra headers or body contain a secret.",
                 hint="Refer to it in a header as {_secret:name}: settings are recorded.",
             )

@@ -61,7 +61,7 @@ async def attached(
     state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
     if not isinstance(signal, MessageSignal) or state.build is not None:
         what = "A build" if isinstance(signal, MessageSignal) else "This signal"
-        raise AuthorError(f"{what} takes no attachments.", hint="Put what they say into the text.")
+        raise AuthorError(f"{what} takes no attachments.", hint="Put their contents into the text.")
     spec, known = state.run_spec, [checked(one) for one in attachments]
     providers = providers_of(recorded_provider(world, agent, spec))
     models = dict(zip(spec.full_names, providers, strict=True))

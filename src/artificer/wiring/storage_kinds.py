@@ -46,8 +46,8 @@ async def opened(
     storage = await _opened_at(place)
     if storage is None and "://" in config.storage:  # a wrong letter in it is not an empty world
         raise NotFoundError(
-            "There is no world at the URL of the setting storage, or this user may not see it.",
-            hint="Correct the URL, its schema or its user. To make a world there: "
+            "There is no world at the URL in the setting storage, or this user cannot see it.",
+            hint="Correct the URL, its schema or its user. To create a world there: "
             "artificer init --world URL",
         )
     return storage if storage is not None else await _empty(place)

@@ -186,9 +186,9 @@ def _unreachable(error: BaseException | None) -> NoReturn:
     if "amespace" in reason and "not found" in reason:
         raise OperatorError(
             f"The Temporal server does not have the namespace: {reason}.",
-            hint="Correct [worker] dispatcher, or make it: temporal operator namespace create -n …",
+            hint="Correct [worker] dispatcher, or run: temporal operator namespace create -n …",
         ) from error
     raise OperatorError(
         f"The Temporal server refused: {reason}.",
-        hint="Runs stay open in the journal: start the server again, and they go on.",
+        hint="Runs stay open in the journal: restart the server, and they continue.",
     ) from error

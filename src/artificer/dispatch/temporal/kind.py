@@ -50,7 +50,7 @@ def place_of(url: str) -> TemporalPlace:
     except ValueError:
         beat = 0.0
     if not 1 <= beat <= 3600:
-        raise ConfigError("beat is the seconds that a worker may be silent: 1 to 3600.")
+        raise ConfigError("beat is how many seconds a worker may be silent: 1 to 3600.")
     return TemporalPlace(
         parts.netloc,
         parts.path.strip("/"),

@@ -114,7 +114,7 @@ class Git:
                 if not self.cwd.is_dir():
                     raise NotFoundError(
                         f"The folder {self.cwd} does not exist.",
-                        hint="Was the project moved? A build needs it where the build was started.",
+                        hint="Was the project moved? A build needs it in its original place.",
                     ) from error
                 raise ConfigError(
                     "A build needs git.", hint="Install git 2.38 or newer."

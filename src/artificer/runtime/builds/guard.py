@@ -44,8 +44,8 @@ def keep_ours(git_dir: Path) -> None:
     """
     if git_dir.is_symlink():
         raise TamperedError(
-            f"{git_dir} is a link to another repository; a program created it.",
-            hint="Put the repository back in its place, from where it was moved or from a backup.",
+            f"{git_dir} is a link to another repository, created by a program.",
+            hint="Move the repository back, or restore it from a backup.",
         )
     file, wanted = git_dir / "config", config_text(_format(git_dir), bare=True)
     if file.is_symlink() or _text(file) != wanted:

@@ -124,7 +124,7 @@ async def current_branch(project: Path) -> str:
     if answer.exit_code != 0:
         raise ConfigError(
             "No branch is checked out here.",
-            hint="Name one: --into BRANCH; --no-merge only makes the build's own branch.",
+            hint="Name one: --into BRANCH; --no-merge only creates the build's own branch.",
         )
     return answer.out.strip()
 
@@ -189,7 +189,7 @@ async def _give(repository: BuildRepository, theirs: Git, built: str, branch: st
             reason = clip(" ".join(answer.err.split()), 300) or "git refused"
     if reason:
         raise GitError(
-            f"The branch {branch!r} cannot be made: {reason}.",
+            f"The branch {branch!r} cannot be created: {reason}.",
             hint="Name another one with --branch NAME, or remove the existing one.",
         )
 

@@ -86,7 +86,7 @@ class BuildRepository:
         top, prefix, head = await _place_of(theirs, project)
         if prefix:
             raise ConfigError(
-                f"{project} is a part of the repository {top}.", hint=f"Start the build in {top}."
+                f"{project} is part of the repository {top}.", hint=f"Start the build in {top}."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix="cloning-", dir=self.folder))

@@ -68,7 +68,7 @@ def read_artifact(file: Path, kind: BuildArtifactKind) -> tuple[BuildArtifact, s
     digest = stored.get("digest")
     data = canonical({name: v for name, v in stored.items() if name not in _BESIDE})
     if digest_of(data) != digest:
-        raise TamperedError(f"{file} does not hold what was written into it.")
+        raise TamperedError(f"{file} does not contain what was written to it.")
     return read(kind, data), digest_of(data)
 
 

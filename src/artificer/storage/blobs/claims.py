@@ -56,16 +56,16 @@ class ObjectClaim(Struct, frozen=True):
         if self.takes_over or (before is not None and self.site.is_promoted_from(before)):
             return False
         raise MovedError(
-            f"The blobs at {url} belong to this world as it is elsewhere: it was restored there, "
+            f"The blobs at {url} belong to another copy of this world: it was restored elsewhere, "
             "or a replica of its server was promoted.",
-            hint="If the other one is gone: `artificer init --world URL --restored`. If not, stop "
-            "all that uses this one: it is behind.",
+            hint="If that copy is gone: `artificer init --world URL --restored`. If not, stop "
+            "everything that uses this one: it is out of date.",
         )
 
 
 def _others(url: str) -> ConfigError:
     return ConfigError(
-        f"The blobs at {url} are those of another world.",
-        hint="Name a folder of its own: …&blobs=s3://bucket/NAME. If they are a copy, made for "
+        f"The blobs at {url} belong to another world.",
+        hint="Name a separate folder: …&blobs=s3://bucket/NAME. If they are a copy, made for "
         f"this world, delete the object {NAME} in it.",
     )

@@ -71,7 +71,7 @@ class Database(Struct, frozen=True):
         database = cls(conninfo, durability=durability, read_only=read_only, **ours)
         if not _is_schema(database.schema):
             raise ConfigError(
-                f"A world cannot be kept in the schema {database.schema!r}.",
+                f"The schema {database.schema!r} cannot hold a world.",
                 hint="Name another one, of at most 63 bytes: postgresql://…?schema=NAME",
             )
         return database
@@ -159,7 +159,7 @@ def _check_parts(conninfo: str) -> None:
 def _unread(reason: str) -> ConfigError:
     return ConfigError(
         f"The setting storage cannot be read: {reason}.",
-        hint="In a password, write other characters than letters and digits as %XX: @ is %40.",
+        hint="In a password, write all characters except letters and digits as %XX: @ is %40.",
     )
 
 

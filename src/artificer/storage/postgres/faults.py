@@ -83,7 +83,7 @@ def _damaged(reason: str) -> ArtificerError:
 
 def _not_allowed(reason: str) -> ArtificerError:
     return OperatorError(
-        f"The database denies this user the access: {reason}.",
+        f"The database denies this user access: {reason}.",
         hint="docs/guides/postgresql.md lists the rights that a user needs.",
     )
 

@@ -66,7 +66,7 @@ class Identity(Struct, frozen=True):
         if self.site.is_promoted_from(self.known):
             return MovedError(
                 "The database server was a replica until it was promoted, and its commits waited "
-                "for no replica: what was committed last may be missing.",
+                "for no replica: the last commits may be missing.",
                 hint=_ACCEPT,
             )
         return MovedError(
@@ -224,6 +224,6 @@ def _site(row: Any) -> WorldSite:
 
 def _is_replica() -> OperatorError:
     return OperatorError(
-        "The database server is a replica, and takes no writes.",
+        "The database server is a replica, which accepts no writes.",
         hint="Name the primary in the URL, or all servers and target_session_attrs=read-write.",
     )

@@ -67,8 +67,8 @@ class PostgresOwnerLeases:
                 return bool(row[0])
             if db.execute(_BEGIN, values).rowcount == 0:
                 raise Fenced(
-                    f"Another process on {owner.host.name} has found this one dead: it may "
-                    "execute no more runs.",
+                    f"Another process on {owner.host.name} has declared this one dead: it may "
+                    "not execute runs any more.",
                     hint="Start another process.",
                 )
             db.execute(_SWEEP, (KEPT_DAYS,))

@@ -66,7 +66,7 @@ def _check(db: Connection, schema: str, role: str) -> None:
     ).fetchone()
     if row is None or row[0]:
         raise ConfigError(
-            f"The role {role!r} may do more than work in this world: it could change its tables.",
+            f"The role {role!r} has too many rights for a worker: it could change tables.",
             hint="Name a role that owns nothing here and is not a superuser, or a new one.",
         )
 

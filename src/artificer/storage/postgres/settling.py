@@ -32,7 +32,7 @@ def settle_world(database: Database, *, is_copy: bool) -> str:
         with database.connect() as db:
             if not is_made(db, database.schema):
                 raise ConfigError(
-                    f"The schema {database.schema!r} holds no world, so none was restored.",
+                    f"The schema {database.schema!r} contains no world, so none was restored.",
                     hint="Restore it first, or leave out --restored and --new-id for a new one.",
                 )
             bring_up_to_date(db, database.schema, database.path)

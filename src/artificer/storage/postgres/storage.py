@@ -111,7 +111,7 @@ class PostgresStorage:
                 made = is_made(db, database.schema)
                 if made and not database.blobs and keeps_objects(db):
                     raise ConfigError(
-                        "This world has its large blobs in an object store, and the setting "
+                        "This world has its large blobs in an object store, but the setting "
                         "storage names none.",
                         hint="Add its place to the URL: postgresql://…?blobs=s3://…",
                     )

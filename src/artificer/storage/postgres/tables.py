@@ -124,7 +124,7 @@ def is_made(db: Connection, schema: str) -> bool:
         return False
     if "meta" not in names or "records" not in names:
         raise ConfigError(
-            f"The schema {schema!r} holds tables, and no world.",
+            f"The schema {schema!r} contains tables, but no world.",
             hint="Name another schema: postgresql://…?schema=NAME",
         )
     _check_format(db, schema)
@@ -219,5 +219,5 @@ def _check_format(db: Connection, schema: str) -> None:
         raise ConfigError(
             f"The world in the schema {schema!r} has tables of layout {layout_of(db)}; this "
             f"release knows layouts up to {LAYOUT}.",
-            hint="A newer release has opened it: use that one.",
+            hint="A newer release has upgraded it: use that release.",
         )

@@ -52,8 +52,8 @@ class RemoteBlobs:
         """
         if len(data) > MAX_BLOB:
             raise OperatorError(
-                f"A worker that has only HTTP stores at most {MAX_BLOB:,} bytes at once.",
-                hint="Let a worker that reaches the database execute this run.",
+                f"A worker over HTTP stores at most {MAX_BLOB:,} bytes at once.",
+                hint="Let a worker with access to the database execute this run.",
             )
         encoded = base64.b64encode(data).decode()
         for job in self._held.candidates():

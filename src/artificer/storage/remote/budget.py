@@ -42,7 +42,8 @@ class RemoteBudget:
     async def correct(self, account: str, correction: Correction) -> Amount:
         """Refuse: people do this where the world is. Raises OperatorError."""
         raise OperatorError(
-            "A worker cannot correct a budget.", hint="Use `artificer budget` where the world is."
+            "A worker cannot correct a budget.",
+            hint="Use `artificer budget` on a machine with access to the world.",
         )
 
     async def _spend(self, spending: Spending) -> None:

@@ -171,7 +171,7 @@ class ApiClient:
             return msgspec.json.decode(data, type=kind)
         except (msgspec.MsgspecError, UnicodeError) as error:
             raise err.OperatorError(
-                f"{self._host} did not answer like a studio.",
+                f"{self._host} does not answer like a studio.",
                 hint="Name the address of `artificer studio`, of the same release.",
             ) from error
 

@@ -71,7 +71,7 @@ class RemoteKind:
         """
         if place.read_only:
             raise ConfigError(
-                "A world behind a studio can be read only in that studio.",
+                "A world accessed through a studio can be read only in that studio.",
                 hint="`artificer worker --api URL` executes runs of it.",
             )
         api = ApiClient(place.url, token_of_environment())

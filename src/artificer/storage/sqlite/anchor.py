@@ -196,7 +196,7 @@ def check_anchor(db: sqlite3.Connection, journal: Path, mark: Mark | None) -> No
         f"The journal {journal} {what}.",
         hint=(
             f"Nothing was changed. Restore {journal.name} and its -wal file from a copy that has "
-            f"those records. Or, to go on without them, move {anchor_path(journal).name} away: "
+            f"those records. Or, to continue without them, move {anchor_path(journal).name} away: "
             "effects recorded there may then happen again."
         ),
     )

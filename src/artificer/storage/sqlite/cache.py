@@ -49,5 +49,5 @@ def unusable_cache(path: Path, error: Exception) -> OperatorError:
     """Return the error for a cache that cannot be used."""
     return OperatorError(
         f"{path} cannot be used: {error}.",
-        hint="You may delete it: it is made again when it is needed.",
+        hint="You may delete it: it is rebuilt when it is needed.",
     )

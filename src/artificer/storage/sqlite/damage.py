@@ -63,7 +63,7 @@ def require_database(path: Path) -> None:
         raise TamperedError(
             f"The journal {path} is {state}, but its anchor records {mark.position:,} records.",
             hint=f"Nothing was changed. Restore {path.name} from a backup; or move the files that "
-            f"begin with {path.name} away to begin with nothing.",
+            f"start with {path.name} away to start with an empty journal.",
         )
 
 

@@ -226,7 +226,7 @@ def _use_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
     if mode != "wal":
         raise ConfigError(
             f"The journal {path} cannot use a write-ahead log here.",
-            hint="It needs a file system with shared memory: keep it off network drives.",
+            hint="It needs a file system that supports shared memory: keep it off network drives.",
         )
 
 
