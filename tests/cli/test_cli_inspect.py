@@ -20,7 +20,7 @@ from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import ForkChanges
 from artificer.storage.sqlite import SqliteJournal
-from artificer.system import SystemClock
+from artificer.system.clock import SystemClock
 from artificer.values.base import Value
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure

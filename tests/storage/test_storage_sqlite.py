@@ -89,7 +89,7 @@ class TestLifecycle:
             await journal.acquire("run")
         async with journal:
             lease = await journal.acquire("run")
-            with pytest.raises(AuthorError, match="opened before"):
+            with pytest.raises(AuthorError, match="was already opened"):
                 await journal.open()
         await asyncio.gather(journal.aclose(), journal.aclose())
         with pytest.raises(AuthorError, match="closed"):

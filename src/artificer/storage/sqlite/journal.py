@@ -98,7 +98,7 @@ class SqliteJournal:
             AuthorError: this journal was opened before.
         """
         if self._writer is not None:
-            raise AuthorError(f"The journal {self._path}was already opened: create another one.")
+            raise AuthorError(f"The journal {self._path} was already opened: create another one.")
         if self._read_only:
             database = await asyncio.to_thread(open_for_reading, self._path, self._busy_seconds)
             self._writer = NoWriter(self._path)
