@@ -257,7 +257,7 @@ class Agent(AgentDefinition[OutputT]):
     def run_sync(self, prompt: Prompt, **options: Unpack[RunArguments]) -> Run[OutputT]:
         """Run a prompt and wait for its end: :meth:`run` for programs without an event loop.
 
-        Raises AuthorError where an event loop is running, except in a notebook.
+        Raises AuthorError if an event loop is running, except in a notebook.
         """
         return wait_for(lambda: self.run(prompt, **options), "await agent.run(…)")
 

@@ -136,7 +136,7 @@ class WorkerConfig(CheckedValue):
     """``[worker]``: how workers execute submitted runs.
 
     ``dispatcher`` is ``local``, or a URL whose scheme is the kind of another one. ``slots`` is how
-    many runs a worker executes at once, ``grace_seconds`` how long they may go on when it is
+    many runs a worker executes at once, ``grace_seconds`` how long they may continue when it is
     stopped. ``agents`` are those whose runs it executes, each as ``module:name``, besides those of
     the studio. ``lanes`` limit the runs of a lane that all workers of a world execute: how many at
     once, or a `SharedLimits`.
@@ -297,7 +297,7 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
         )
     try:
         home = config.home.expanduser().absolute()
-    except RuntimeError as error:  # ~somebody, whom this machine does not know
+    except RuntimeError as error:  # ~someone, whom this machine does not know
         raise ConfigError(
             f"The home {config.home} cannot be found: {error}.",
             hint="Correct the setting home, or $ARTIFICER_HOME.",

@@ -182,7 +182,7 @@ class World(AbstractAsyncContextManager["World"]):
 
         Workers have the agent of a program under its ``name``, as ``module:name``. ``priority``
         goes from 1, the first, to 5; runs of the same priority take turns by ``tenant``, and a
-        ``lane`` is a group of runs with a limit of its own. Raises what :meth:`run` raises,
+        ``lane`` is a group of runs with its own limit. Raises what :meth:`run` raises,
         ExistsError if a run with that id exists, and InvalidValueError for one of these values.
         """
         wanted = Submission(agent=name, priority=priority, tenant=tenant, lane=lane)

@@ -1,1 +1,1 @@
-"""Guarded tools in the form of other agent libraries, each an extra of its own."""
+"""Guarded tools in the form of other agent libraries, each its own extra."""

@@ -34,7 +34,7 @@ class Backend(RegisteredBackend):
 
 
 def backend_of(name: str) -> Backend:
-    """Return the backend of that name. Raises ConfigError where nothing performs its calls."""
+    """Return the backend of that name. Raises ConfigError if nothing performs its calls."""
     found = BACKENDS.get(name)
     if not isinstance(found, Backend):
         raise ConfigError(

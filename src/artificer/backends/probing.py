@@ -1,4 +1,4 @@
-"""Probes of manifests: performed like a tool of their own, and what their receipt then says."""
+"""Probes of manifests: performed like their own tool, and what their receipt then says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOUND = "It had happened before the runtime stopped, and was not repeated. A pr
 
 
 def as_tool(manifest: Manifest[P], part: P) -> Manifest[P]:
-    """Return a manifest's probe as a tool of its own, which changes nothing and writes nowhere.
+    """Return a manifest's probe as its own tool, which changes nothing and writes nowhere.
 
     ``part`` is the probe in the form of its backend.
     """

@@ -30,7 +30,7 @@ Isolation = Literal["", "thread", "process"]
 """Where a synchronous Python function runs, and so what the end of its time means.
 
 ``thread``: it cannot be stopped. A call that is not ``pure`` is then ``ambiguous``, and nothing
-that shares its resources starts while it goes on. ``process``: it is killed, with everything that
+that shares its resources starts while it continues. ``process``: it is killed, with everything that
 it started. All other tools have none of their own, and have ended when their call ends.
 """
 
@@ -110,7 +110,7 @@ class ToolDefinition(CheckedValue):
 
     @property
     def contract(self) -> ToolDefinition:
-        """The tool without its labels: what must stay the same while a run goes on."""
+        """The tool without its labels: what must stay the same while a run continues."""
         labels = {"trust": "trusted", "sensitive": False, "origin": "", "cedar": CedarKeys()}
         return self.replace(**labels, isolation="")
 

@@ -15,7 +15,7 @@ _MAX_NODES = 64
 def description_at(schema: JsonObject, pointer: str) -> str:
     """Return the description of the place a JSON Pointer names, or of the nearest one around it.
 
-    Empty where the schema describes neither.
+    Empty if the schema describes neither.
     """
     found, nodes = "", [schema]
     for step in pointer.split("/")[1:]:

@@ -31,7 +31,7 @@ class Parsed(Struct, frozen=True):
 
 
 class Stream(Value):
-    """The output of one stream: ``text`` is its head and tail, ``size`` all of its bytes."""
+    """The output of one stream: ``text`` is its head and tail, ``size`` all its bytes."""
 
     text: str = ""
     size: int = 0
@@ -49,7 +49,7 @@ class Stream(Value):
 
 
 def evidence_text(envelope: Value, **shortened: JsonValue) -> str:
-    """The evidence of a receipt: canonical JSON, with these members in the place of its own."""
+    """The evidence of a receipt: canonical JSON, with these members instead of its own."""
     return canonical_typed({**envelope.to_json(), **shortened}).decode()
 
 

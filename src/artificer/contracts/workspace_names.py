@@ -1,4 +1,4 @@
-"""Names and paths of workspaces, and the names that files have outside of them.
+"""Names and paths of workspaces, and the names that files have outside them.
 
 A path is relative, its segments joined by ``/``; none is empty, ``.`` or ``..``. A folder may hold
 files whose names are not segments. They become ``~`` and the hexadecimal digits of their bytes, and

@@ -29,7 +29,7 @@ def begin(state: RunState, spec: RunSpec) -> Step:
 
 
 def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
-    """Something came of a job, or somebody decided."""
+    """Something came of a job, or someone decided."""
     cost = state.cost_micros
     if event.cost_micros is not None:
         cost = (cost or 0) + event.cost_micros
@@ -40,7 +40,7 @@ def build_advanced(state: RunState, event: ev.BuildAdvanced) -> Step:
 
 
 def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptRequested) -> Step:
-    """End the jobs under way; what is merged stays where it is."""
+    """End the jobs in progress; what is merged stays where it is."""
     state = state.replace(letters=max(state.letters, event.letter))
     return advance(state, BuildCancelRequested(reason=event.reason, by=event.by))
 

@@ -91,7 +91,7 @@ def call_waiting(state: RunState, event: ev.CallWaiting) -> Step:
 
 
 def call_continued(state: RunState, event: ev.CallContinued) -> Step:
-    """The call is under way again."""
+    """The call is in progress again."""
     _check_call(state, event.intent)
     return state.replace(waits=without_wait(state, event.intent)), ()
 
@@ -118,8 +118,8 @@ def _counted(state: RunState, event: ev.ToolReturned) -> RunState:
 def dispatch(state: RunState) -> Step:
     """Ask about and perform what may be, in call order; close the turn when all is answered.
 
-    A call waits while an earlier one, unanswered yet, needs a resource of its own and one of the
-    two changes something. While somebody holds the run nothing new begins.
+    A call waits while an earlier one, unanswered yet, needs its own resource and one of the
+    two changes something. While someone holds the run nothing new begins.
     """
     if state.hold == "interrupt":
         state = _without_waiting(state)
@@ -209,7 +209,7 @@ _TAKEN = "Another agent has taken the conversation over."
 
 
 def _without_waiting(state: RunState) -> RunState:
-    """Answer what has not begun, or whose run is idle; what is under way comes to its end."""
+    """Answer what has not begun, or whose run is idle; what is in progress ends."""
     idle = {wait.intent for wait in state.waits}
     under_way = [p for p in state.pending if p.type == "CallTool" and p.n not in idle]
     running = {pending.call_id for pending in under_way}
@@ -227,7 +227,7 @@ def _next_of(
     verdict = call.verdict
     if verdict is None or call.status is not None:
         return None
-    if state.pending and call.id in [pending.call_id for pending in state.pending]:  # under way
+    if state.pending and call.id in [pending.call_id for pending in state.pending]:  # in progress
         return None
     if verdict.verdict == "ask" and not call.approved:
         return _ask(n, verdict)

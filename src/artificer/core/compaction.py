@@ -1,4 +1,4 @@
-"""The window has moved: the run goes on with the turn before which it did."""
+"""The window has moved: the run continues with the turn before which it did."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def _line(message: Message, part: int) -> bytes:
 def opening(state: RunState, intent: Compact, summary: str) -> str:
     """Return the text that replaces the messages that are no longer sent.
 
-    The user's messages stay in the user's own words; ``summary`` is empty where there is none.
+    The user's messages stay in the user's own words; ``summary`` is empty if there is none.
     """
     count = f"{intent.upto} message" + ("" if intent.upto == 1 else "s")
     known = summary or state.window.summary

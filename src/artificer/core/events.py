@@ -170,7 +170,7 @@ class CallWaiting(_Event):
 
 
 class CallContinued(_Event):
-    """The run of a call that waits has got a signal, and the call goes on."""
+    """The run of a call that waits has got a signal, and the call continues."""
 
     type: ClassVar[Literal["CallContinued"]] = "CallContinued"
     intent: int
@@ -213,7 +213,7 @@ class RunResumed(_Event):
 
 
 class CancelRequested(_Event):
-    """Somebody wants the run to end now. ``content`` is what open calls are answered with."""
+    """Someone wants the run to end now. ``content`` is what open calls are answered with."""
 
     type: ClassVar[Literal["CancelRequested"]] = "CancelRequested"
     reason: Text
@@ -223,7 +223,7 @@ class CancelRequested(_Event):
 
 
 class InterruptRequested(_Event):
-    """Somebody wants the run to end when what is under way has come to its end.
+    """Someone wants the run to end when what is in progress has ended.
 
     ``content`` is what calls that had not begun are answered with.
     """
@@ -236,7 +236,7 @@ class InterruptRequested(_Event):
 
 
 class PauseRequested(_Event):
-    """Somebody wants nothing new to begin until the run is resumed."""
+    """Someone wants nothing new to begin until the run is resumed."""
 
     type: ClassVar[Literal["PauseRequested"]] = "PauseRequested"
     reason: Text
@@ -245,7 +245,7 @@ class PauseRequested(_Event):
 
 
 class Steered(_Event):
-    """Somebody has something to say to the model before its next reply, or to show to it."""
+    """Someone has something to say to the model before its next reply, or to show to it."""
 
     type: ClassVar[Literal["Steered"]] = "Steered"
     text: Text
@@ -255,7 +255,7 @@ class Steered(_Event):
 
 
 class FollowUpReceived(_Event):
-    """Somebody has more to ask once the run is finished."""
+    """Someone has more to ask once the run is finished."""
 
     type: ClassVar[Literal["FollowUpReceived"]] = "FollowUpReceived"
     text: Text
@@ -281,7 +281,7 @@ class DoubtResolved(_Event):
 
 
 class ChecklistTicked(_Event):
-    """Somebody ticked off an item of a checklist, or took the tick back.
+    """Someone ticked off an item of a checklist, or took the tick back.
 
     ``version`` is the digest of the checklist, ``label`` the text of the item, and ``revision`` how
     many changes the person had seen. The model reads ``content`` before its next reply.
@@ -373,7 +373,7 @@ class RunPruned(_Event):
 
 
 class RunFinished(_Event):
-    """The run is over. ``deliverable`` is the blob of what it delivered."""
+    """The run has ended. ``deliverable`` is the blob of what it delivered."""
 
     type: ClassVar[Literal["RunFinished"]] = "RunFinished"
     intent: int

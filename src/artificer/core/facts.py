@@ -1,7 +1,7 @@
 """Facts that need nothing from the world: verdicts, checked replies, the deliverable.
 
 They are computed here once and recorded in events. A replay computes them again and reports a
-difference, but goes on from what was recorded (invariant 5).
+difference, but continues from what was recorded (invariant 5).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from artificer.values.model import FALLBACK_FAILURES
 
 
 def falls_back(state: RunState, code: str) -> bool:
-    """Whether another model is asked after a failure; none is if somebody wants the run to end."""
+    """Whether another model is asked after a failure; none is if someone wants the run to end."""
     left = bool(state.run_spec.fallbacks) and code in FALLBACK_FAILURES
     return left and state.hold != "interrupt"
 

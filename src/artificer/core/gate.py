@@ -222,7 +222,7 @@ def _with_pending(
 
 
 def with_artifact(made: tuple[ArtifactRef, ...], ref: ArtifactRef) -> tuple[ArtifactRef, ...]:
-    """Return ``made`` with ``ref`` in the place of its namesake, or at the end."""
+    """Return ``made`` with ``ref`` instead of its namesake, or at the end."""
     if any((r.kind, r.id) == (ref.kind, ref.id) for r in made):
         return tuple(ref if (r.kind, r.id) == (ref.kind, ref.id) else r for r in made)
     return (*made, ref)

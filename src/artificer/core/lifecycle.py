@@ -52,7 +52,7 @@ def run_resumed(state: RunState, event: ev.RunResumed) -> Step:
 
 
 def run_forked(state: RunState, event: ev.RunForked) -> Step:
-    """The pending request is replaced by one of this run's own; a finished run goes on."""
+    """The pending request is replaced by one of this run's own; a finished run continues."""
     again = state.phase in (RunPhase.GENERATING, RunPhase.STALLED)
     is_steered = bool(event.steer or event.attachments)
     if is_steered or not again:
@@ -77,7 +77,7 @@ def run_forked(state: RunState, event: ev.RunForked) -> Step:
 
 
 def run_finished(state: RunState, event: ev.RunFinished) -> Step:
-    """The end, unless somebody has more to ask."""
+    """The end, unless someone has more to ask."""
     state = settle(state, event.intent)
     state = state.replace(
         phase=RunPhase.FINISHED, status=event.status, deliverable=event.deliverable
@@ -102,7 +102,7 @@ def steered(state: RunState, event: ev.Steered) -> Step:
 
 
 def pause_requested(state: RunState, event: ev.PauseRequested) -> Step:
-    """Nothing new begins; what is under way is recorded when it ends."""
+    """Nothing new begins; what is in progress is recorded when it ends."""
     return _held(state.replace(letters=event.letter, hold="pause"))
 
 
@@ -187,7 +187,7 @@ def _held(state: RunState) -> Step:
 
 
 def _follow_up(state: RunState) -> Step:
-    """The conversation goes on, with the limits of a new run; what was made stays."""
+    """The conversation continues, with the limits of a new run; what was made stays."""
     prompt, *rest = state.follow_ups
     attachments, *others = state.follow_up_attachments or ((),)
     kept = state.narrative if keeps_reports(state.run_spec) else None

@@ -116,7 +116,7 @@ def _may_have(part: Any, root: JsonObject, steps: list[str], depth: int) -> bool
 
 
 def _member(part: dict[str, Any], name: str, *, is_open: bool) -> Any:
-    """The schema of a member; False where there is none, True where anything may be."""
+    """The schema of a member; False if there is none, True if anything may be."""
     properties = part.get("properties") or {}
     if name in properties:
         return properties[name]

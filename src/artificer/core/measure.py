@@ -72,7 +72,7 @@ def sizes_of(state: RunState) -> Sizes:
 
 
 def opening_tokens(state: RunState, window: Window) -> int:
-    """Estimate the tokens of what is sent in the place of the messages before a window."""
+    """Estimate the tokens of what is sent instead of the messages before a window."""
     attached = state.history[0].attachments if window.start else ()
     return tokens_of(window.opening.encode()) + sum([block.tokens for block in attached])
 

@@ -170,7 +170,7 @@ class PolicyQuery(NamedTuple):
 
 
 Consult = Callable[[tuple[PolicyText, ...], PolicyQuery], Decision]
-"""Asks the Cedar policies: this happens outside of the pure half, with an engine."""
+"""Asks the Cedar policies: this happens outside the pure half, with an engine."""
 
 
 class Considered(NamedTuple):

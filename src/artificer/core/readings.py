@@ -1,8 +1,8 @@
 """The readings of a text: how a program may understand it.
 
 A rule that names ``/etc/passwd`` is meant for every way to write it. A text of a model therefore
-has several readings: as it stands, without Unicode's disguises, with percent signs decoded, as the
-path it leads to. Who compares says what it takes: that one reading matches, or that all do.
+has several readings: as written, without Unicode's disguises, with percent signs decoded,
+as the path it leads to. Who compares says what it takes: that one reading matches, or that all do.
 """
 
 from __future__ import annotations

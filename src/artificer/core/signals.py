@@ -134,7 +134,7 @@ class Tick(_Signal):
     """Tick off an item of a checklist, or take the tick back.
 
     ``version`` is the digest of the checklist as the person saw it, and ``revision`` how many
-    changes it had had. It wakes no run that is over.
+    changes it had had. It wakes no run that has ended.
     """
 
     type: ClassVar[Literal["tick"]] = "tick"

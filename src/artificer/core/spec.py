@@ -54,8 +54,8 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     size of each, ``attached_bytes`` of all of them. A prompt with more is refused; of a tool's
     result, those within the limits are kept, and the model reads which were left out.
 
-    Where ``waiting_counts`` is false, ``wall_ms`` leaves out the time in which nothing was under
-    way but a question to a person.
+    Where ``waiting_counts`` is false, ``wall_ms`` leaves out the time in which nothing was in
+    progress but a question to a person.
     """
 
     turns: Count = 15

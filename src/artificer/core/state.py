@@ -41,7 +41,7 @@ class RunPhase(StrEnum):
     ``CHECKING`` lasts until the agent's own code has checked a reply; without such code, no longer.
     ``BUILDING`` serves the jobs of a build's scheduler. ``STALLED`` waits for an operator: the
     model could not be reached. ``PAUSED`` waits for a person. ``FINISHED`` lasts until
-    somebody has more to ask.
+    someone has more to ask.
     """
 
     NEW = "new"
@@ -138,7 +138,7 @@ class RunState(Value):
     continued, for the ``continuations``-th time. ``message`` is a reply that is shown with the
     narrative; while ``mending``, replies answer our request for a repair, and are not.
     ``attached`` counts the attachments of ``history``; ``note_attachments`` are those of ``notes``,
-    and ``follow_up_attachments`` those of each of the ``follow_ups``, empty where none has any.
+    and ``follow_up_attachments`` those of each of the ``follow_ups``, empty if none has any.
     ``sources`` are the calls that artifacts may be bound to, in call order, and ``sources_digest``
     the digest of all of them (rules 3). ``failed_models`` are those that the model of ``spec`` has
     replaced, one after the other. ``ticks`` are what people have ticked off in checklists.

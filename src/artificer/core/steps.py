@@ -52,7 +52,7 @@ def call_of(state: RunState, n: int) -> CallState:
 
 
 def calls_with(state: RunState, call: CallState) -> tuple[CallState, ...]:
-    """The calls of this turn, with one in the place of that with its id."""
+    """The calls of this turn, with one instead of that with its id."""
     return tuple([call if c.id == call.id else c for c in state.calls])
 
 

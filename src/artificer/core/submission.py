@@ -18,8 +18,8 @@ class Submission(CheckedValue):
 
     ``agent`` is the name under which a worker knows the run's agent, as ``module:name``; empty for
     a run that needs no functions of a program. ``priority`` goes from 1, the first, to 5. Runs of
-    the same priority take turns by ``tenant``. A ``lane`` is a group of runs with a limit of its
-    own. ``traceparent`` is the span that submitted it (W3C Trace Context), if there was one.
+    the same priority take turns by ``tenant``. A ``lane`` is a group of runs with its own limit.
+    ``traceparent`` is the span that submitted it (W3C Trace Context), if there was one.
     """
 
     agent: Annotated[str, Meta(pattern=r"^([\w.]{1,200}:\w{1,100})?\Z")] = ""

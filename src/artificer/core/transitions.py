@@ -72,7 +72,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.STALLED, ev.RunForked): _row(lifecycle.run_forked, *_TURN),
     (P.FINISHED, ev.RunForked): _row(lifecycle.run_forked, *_TURN),
     (P.FINISHED, ev.RunPruned): _row(lifecycle.run_pruned, P.FINISHED),
-    # Cancelling ends whatever can still be ended; holding lets it come to its end.
+    # Cancelling ends whatever can still be ended; holding lets it end.
     (P.GENERATING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.COMPACTING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
     (P.WORKING, ev.CancelRequested): _row(lifecycle.cancel_requested, P.FINISHING),
@@ -101,7 +101,7 @@ TABLE: dict[tuple[RunPhase, type[Any]], Row] = {
     (P.FINISHED, ev.FollowUpReceived): _row(lifecycle.follow_up_received, *_TURN),
 }
 
-# What may come between any two commits and changes nothing about what is under way.
+# What may come between any two commits and changes nothing about what is in progress.
 for phase in (P.GENERATING, P.COMPACTING, P.WORKING, P.STALLED, P.PAUSED, P.FINISHED):
     TABLE[phase, ev.DoubtResolved] = _row(lifecycle.doubt_resolved, phase)
     TABLE[phase, ev.ReceiptIgnored] = _row(lifecycle.receipt_ignored, phase)
@@ -132,7 +132,7 @@ def reduce(state: RunState, event: ev.Event) -> tuple[RunState, tuple[Intent, ..
 
 
 def _passed(state: RunState, now: int) -> RunState:
-    """The state at a later time. Where nothing is under way, the run's own time stands."""
+    """The state at a later time. Where nothing is in progress, the run's own time stands."""
     if now == state.now:
         return state
     if state.spec is None or state.spec.limits.waiting_counts or not state.only_waits:

@@ -12,7 +12,7 @@ from artificer.values.blocks import user
 
 
 def next_turn(state: RunState) -> Step:
-    """Ask for the next reply, unless somebody holds the run or a limit is reached."""
+    """Ask for the next reply, unless someone holds the run or a limit is reached."""
     if state.hold == "interrupt":
         return finish(state, "interrupted")
     if state.hold == "pause":

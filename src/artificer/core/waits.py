@@ -27,9 +27,9 @@ class CallWait(Value):
 
 
 def standing_among(waits: Collection[CallWait], *, questions: bool) -> IdleStanding:
-    """Return how a run stands that has nothing under way but these waits, and questions.
+    """Return how a run stands that has nothing in progress but these waits, and questions.
 
-    Somebody can answer a question at once, so that comes first.
+    Someone can answer a question at once, so that comes first.
     """
     found = {wait.standing for wait in waits}
     if questions:

@@ -31,7 +31,7 @@ def agent_of(spec: RunSpec, agents: Agents) -> AgentDefinition[Any] | None:
     """Return the agent that a run was submitted with, or else the one whose functions it has; the
     one with the most of them.
 
-    None for a run that needs no functions of a program. Raises ConfigError where a run names an
+    None for a run that needs no functions of a program. Raises ConfigError if a run names an
     agent that is not here: a name in a record imports nothing.
     """
     name = spec.submission.agent if spec.submission else ""

@@ -88,7 +88,7 @@ class AssignedRuns:
     async def hand_over(self, run: str, hand: Callable[[], Awaitable[None]]) -> None:
         """Hand a new run to a server that gives it to a worker, unless another one just did.
 
-        For a while it then counts as one that is over. Raises what ``hand`` does.
+        For a while it then counts as one that has ended. Raises what ``hand`` does.
         """
         try:
             await self._owner.ready()
@@ -130,13 +130,13 @@ class AssignedRuns:
         return [run for run in await self._assignments.lost(self._owner.id) if run != ALL_RUNS]
 
     async def leave(self) -> None:
-        """Leave all runs to others, which go on with them at once."""
+        """Leave all runs to others, which continue with them at once."""
         with suppress(ArtificerError):
             await self._assignments.leave(self._owner.id)
 
 
 def assigned_runs(world: World) -> AssignedRuns | None:
-    """Return the runs that a world assigns to this process; None where it assigns none."""
+    """Return the runs that a world assigns to this process; None if it assigns none."""
     storage = storage_of(world)
     return AssignedRuns(storage.assignments, storage.owner) if storage.assignments else None
 

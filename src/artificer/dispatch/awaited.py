@@ -31,7 +31,7 @@ class AwaitedRun(Struct, frozen=True):
 
     @property
     def goes_on(self) -> bool:
-        """Whether it goes on by itself: nobody has to do anything."""
+        """Whether it continues by itself: nobody has to do anything."""
         return not self.is_over and self._standing == "open"
 
     @property
@@ -50,7 +50,7 @@ async def awaited(storage: Storage, run: str, state: RunState) -> list[AwaitedRu
 
 
 async def some_go_on(storage: Storage, run: str, waits: Sequence[CallWait]) -> bool:
-    """Whether one of the runs that a run waits for goes on by itself: the last is asked first."""
+    """Whether one of the runs that a run waits for continues by itself: the last is asked first."""
     for wait in reversed(waits):
         child = AwaitedRun(wait, await _child(storage, run, wait.run))
         if child.is_submitted and child.goes_on:

@@ -36,7 +36,7 @@ class EndedCallers:
         self._known: dict[str, tuple[float, str]] = {}
 
     async def why(self, caller: str) -> str:
-        """Return why the runs that this one has called are to end; empty where they are not."""
+        """Return why the runs that this one has called are to end; empty if they are not."""
         if not caller:
             return ""
         now = time.monotonic()
@@ -58,7 +58,7 @@ class EndedCallers:
 async def topmost(storage: Storage, run: str, *, submitted: bool = False) -> tuple[str, RunState]:
     """Return the topmost caller that is not over; the run itself where none waits for it.
 
-    A run that another one has started goes on as a part of that one. But workers execute one that
+    A run that another one has started continues as a part of that one. But workers execute one that
     was ``submitted`` itself apart from its caller. Raises NotFoundError, TamperedError.
     """
     state = await state_of(storage, run)

@@ -16,9 +16,9 @@ log = logging.getLogger("artificer.worker")
 
 
 class WorkerReport(Struct, frozen=True):
-    """The work of a worker, under way and done: for health checks and metrics.
+    """The work of a worker, in progress and done: for health checks and metrics.
 
-    ``executing`` are the runs under way with the seconds since their segments began, ``ended``
+    ``executing`` are the runs in progress with the seconds since their segments began, ``ended``
     counts segments by how they ended: ``over``, ``parked``, ``awaits``, ``stopped`` or ``broken``.
     ``backlog`` is what the last sweep found, in the one of several workers that looks at all runs;
     None in a worker that does not look.

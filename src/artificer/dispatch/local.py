@@ -92,7 +92,7 @@ class LocalDispatcher:
         self._submit(wanted, SUBMITTED)
 
     async def wake(self, run: str, cause: str) -> None:
-        """Have a parked run executed again; one that is being executed goes on after that."""
+        """Have a parked run executed again; one that is being executed continues after that."""
         found = self._runs.get(run)
         if found is None:
             return
@@ -121,7 +121,7 @@ class LocalDispatcher:
         self._changed.set()
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
-        """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
+        """Execute runs until the task is cancelled; those in progress then get ``grace_s``."""
         try:
             while True:
                 self._changed.clear()
@@ -200,7 +200,7 @@ class LocalDispatcher:
         self._execute(execute, found, found.cause, self._ended)
 
     def _interrupt(self, execute: ExecuteSegment) -> None:
-        """Tell runs that are executed that they are to end: next to what is under way."""
+        """Tell runs that are executed that they are to end: next to what is in progress."""
         for found in self._executing.values():
             if found.again.startswith(CANCEL):
                 self._execute(execute, found, found.again, self._forget)

@@ -34,7 +34,7 @@ class HttpWorker:
         self._course = Course()
 
     async def run(self, slots: int, grace_s: float) -> None:
-        """Work until the task is cancelled; then give back what is under way."""
+        """Work until the task is cancelled; then give back what is in progress."""
         serving = asyncio.create_task(self._server.serve(self._execute, slots, grace_s))
         try:
             await asyncio.wait((serving,))
@@ -51,7 +51,7 @@ class HttpWorker:
         return self._course.report()
 
     def problem(self) -> str:
-        """Return why it can lease nothing now, in a word; nothing where it can."""
+        """Return why it can lease nothing now, in a word; nothing if it can."""
         return self._server.problem
 
     async def _execute(self, run: str, cause: str) -> SegmentAnswer:

@@ -47,7 +47,7 @@ CHILD = "child"
 """The cause of a segment after the end of a child."""
 
 AGAIN_S = 1.0
-"""Seconds until a run goes on that got a signal at the moment when it became idle."""
+"""Seconds until a run continues that got a signal at the moment when it became idle."""
 
 ENDING = (Cancel, Interrupt)
 """Signals that a paused run takes. For anything else it stays paused until a person resumes it."""
@@ -89,7 +89,7 @@ class Segments:
             return Parked(REFUSED_S, refused=True)
 
     async def attempt(self, run: str, cause: str) -> SegmentEnd:
-        """Execute a run until it is idle. Raises OperatorError where that cannot be done here."""
+        """Execute a run until it is idle. Raises OperatorError if that cannot be done here."""
         try:
             return await self._execute(run, cause)
         except (OwnedError, Fenced) as error:
@@ -138,7 +138,7 @@ class Segments:
         return await some_go_on(self._storage, run, state.waits)
 
     async def _standing(self, run: str, state: RunState) -> SegmentEnd | None:
-        """Return what a run in this state waits for; None where it can go on."""
+        """Return what a run in this state waits for; None if it can continue."""
         signals = await self._storage.signals.read(run, state.letters)
         if state.phase is RunPhase.FINISHED:
             return None if signals else RunOver()
@@ -181,7 +181,7 @@ class Segments:
         """Return what a run waits for with the runs that are executed as a part of it."""
         apart = state.replace(waits=waits)
         below = [pair async for pair in waited_for(self._storage, run, apart)]
-        if len(below) < len(waits):  # one that it waits for is over
+        if len(below) < len(waits):  # one that it waits for has ended
             return None
         for child, found in below:
             if await self._storage.signals.read(child, found.letters):
@@ -205,7 +205,7 @@ class Segments:
         return Parked()
 
     async def _after_falls(self, run: str, loaded: Loaded) -> SegmentEnd | None:
-        """Return how long to leave a run alone whose workers died; None where it can go on."""
+        """Return how long to leave a run alone whose workers died; None if it can continue."""
         falls, state = falls_of(loaded.lines), loaded.state
         if not falls or await self._storage.signals.read(run, state.letters):
             return None

@@ -40,10 +40,10 @@ REMEMBERED = 50_000
 """Runs whose submissions are remembered."""
 
 GOING_ON = ("open", "stalled")
-"""How runs stand that go on by themselves."""
+"""How runs stand that continue by themselves."""
 
 WAITING = ("waiting", "paused")
-"""How runs stand that go on when they get a signal."""
+"""How runs stand that continue when they get a signal."""
 
 
 class SweepTimes(Struct, frozen=True):
@@ -57,7 +57,7 @@ class SweepTimes(Struct, frozen=True):
 class Backlog(Struct, frozen=True):
     """The submitted runs that were not over at the last look at all of them.
 
-    ``oldest_ms`` is when the oldest of the ``open`` ones began, None where there is none.
+    ``oldest_ms`` is when the oldest of the ``open`` ones began, None if there is none.
     """
 
     open: int = 0
@@ -187,7 +187,7 @@ class Sweeper:
         )
 
     async def wake_caller(self, run: str) -> None:
-        """Wake the run that called a run's agent, which may go on now, wherever it waits.
+        """Wake the run that called a run's agent, which may continue now, wherever it waits.
 
         A failure delays it only: the process that has the caller looks at it again.
         """
@@ -217,7 +217,7 @@ class Sweeper:
         """Wake a run that got a signal, or the one that it is a part of."""
         try:
             top, state = await topmost(self._storage, run, submitted=True)
-            # Nothing is under way in one that waits: it ends at once, and needs no slot for that.
+            # Nothing is in progress in one that waits: it ends at once, and needs no slot for that.
             kinds = (Cancel, Interrupt) if is_idle(state) else (Cancel,)
             ends = await has_signal(self._storage.signals, top, state, *kinds)
             if not await self._submit(top):
@@ -285,7 +285,7 @@ class Sweeper:
         return True
 
     async def _about(self, run: str) -> _Known | None:
-        """Return what a run says of its execution; None where it is not to be executed here."""
+        """Return what a run says of its execution; None if it is not to be executed here."""
         if run in self._known:
             self._known.move_to_end(run)
             return self._known[run]

@@ -27,9 +27,10 @@ SHOWN = 5
 class WorkerOptions(Struct, frozen=True):
     """How a worker works.
 
-    ``slots`` is how many runs it executes at once, ``grace_s`` how long those under way may go on
-    when it is stopped. ``until_idle`` ends it when no submitted run can go on by itself, other than
-    those that it cannot execute: their agent is not here, or a server of tools does not answer.
+    ``slots`` is how many runs it executes at once, ``grace_s`` how long those in progress may
+    continue when it is stopped. ``until_idle`` ends it when no submitted run can continue by
+    itself, other than those that it cannot execute: their agent is not here, or a server of tools
+    does not answer.
     """
 
     slots: int = 8
@@ -59,11 +60,11 @@ class Worker:
         self._moved: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
-        """Work until the task is cancelled; then end in order, so that others go on at once.
+        """Work until the task is cancelled; then end in order, so that others continue at once.
 
-        Nothing new is begun, runs under way have a while to become idle, and those that do not are
-        stopped where they are and released. Raises OperatorError where there is no dispatcher, and
-        MovedError where the world is not what this process knew.
+        Nothing new is begun, runs in progress have a while to become idle, and those that do not
+        are stopped where they are and released. Raises OperatorError if there is no dispatcher, and
+        MovedError if the world is not what this process knew.
         """
         moved = self._moved = asyncio.get_running_loop().create_future()
         sweeping = asyncio.create_task(self._sweeper.run(), name="sweeper")

@@ -1,4 +1,4 @@
-"""Tools of any program behind the gate, in a run of their own.
+"""Tools of any program behind the gate, in their own run.
 
 >>> async with world.guard([charge], key="order-42") as guarded:
 ...     await guarded.call("charge", {"order": "A"})
@@ -46,8 +46,8 @@ class RecordedRuns(NamedTuple):
 class Guarded:
     """Tools whose calls are checked, recorded before they run, and never repeated silently.
 
-    All calls of one ``key`` are one run, and the key is its id. In a program that starts again
-    with the same key, a call that had ended returns its recorded result; one that was under way is
+    All calls of one ``key`` are one run, and the key is its id. In a program that starts again with
+    the same key, a call that had ended returns its recorded result; one that was in progress is
     ambiguous, unless its effect class lets it run again. Leaving the ``async with`` block without
     an exception ends the run; otherwise it stays open for the next program.
     """
@@ -158,7 +158,7 @@ class Guarded:
             self._run = await self._running()
 
     async def aclose(self) -> None:
-        """Stop recording calls; the run stays open. What is under way is ambiguous afterwards."""
+        """Stop recording calls; the run stays open. What is in progress is ambiguous afterwards."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -215,7 +215,7 @@ class Guarded:
         return self._result(call)
 
     def _idle(self, call: GuardedCall, running: asyncio.Task[Run]) -> None:
-        """Raise why a call has no result now that the run is idle, unless the run can go on."""
+        """Raise why a call has no result now that the run is idle, unless the run can continue."""
         try:
             if running.cancelled():
                 why = f"The guard was closed while {call.tool} was under way."

@@ -38,7 +38,7 @@ LIMITS = Limits(
     repeats=None,
     max_tokens=1,
 )
-"""The limits of a guarded run: how long it goes on is the business of its caller."""
+"""The limits of a guarded run: how long it continues is the business of its caller."""
 
 
 class GuardOptions(TypedDict, total=False):
@@ -59,7 +59,7 @@ class GuardedTools:
     """The tools behind the gate, and the agent of the run that records their calls."""
 
     def __init__(self, tools: Guardables, options: GuardOptions) -> None:
-        """Raise ToolDefinitionError where a function cannot be a tool: which one, and why."""
+        """Raise ToolDefinitionError if a function cannot be a tool: which one, and why."""
         listed = list(tools) if isinstance(tools, Iterable) else [tools]
         made = [_tool(item) for item in listed]
         self.deps = options.get("deps")

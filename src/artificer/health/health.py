@@ -57,7 +57,7 @@ class Health:
         observe(world, self._tally)
 
     async def problem(self) -> str:
-        """Return why this process can do no work now, in a word; nothing where it can."""
+        """Return why this process can do no work now, in a word; nothing if it can."""
         if self._draining():
             return "draining"
         if self._own_problem is not None:

@@ -38,7 +38,7 @@ class HealthServer:
         self._open = 0
 
     async def __aenter__(self) -> Self:
-        """Listen. Raises OperatorError where that cannot be."""
+        """Listen. Raises OperatorError if that cannot be."""
         try:
             self._server = await asyncio.start_server(
                 self._serve, self._host, self._port, limit=HEAD

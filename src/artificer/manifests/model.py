@@ -80,7 +80,7 @@ class Manifest(Generic[Part]):
 
     @property
     def output_schema(self) -> JsonObject | None:
-        """The JSON Schema of what a model reads, or None where the manifest does not determine it:
+        """The JSON Schema of what a model reads, or None if the manifest does not determine it:
         where it wants no envelope, and where a server answers.
         """
         return self.section.output_schema(self) if self.output.envelope else None
@@ -143,7 +143,7 @@ class ManifestSection(ABC, Generic[Keys, Part]):
     checked the same way on every machine.
 
     ``ignorable`` are keys, as paths below the section with ``*`` for any name, that restrict
-    nothing: ``compat`` may go on without them. ``restricting`` are tables whose unknown keys may
+    nothing: ``compat`` may continue without them. ``restricting`` are tables whose unknown keys may
     restrict something. ``probes`` are the keys of ``[tool.probe]`` by which it can be asked
     whether a call happened.
     """

@@ -2,7 +2,7 @@
 
 A lease is a promise: until it ends by the clock of the storage, nobody takes a run from its owner.
 After that its runs may be taken, but nobody knows whether it has died or only stands still, so what
-it had begun is in doubt. Only a process on its own host, in the same folder, can find it dead.
+it had started is in doubt. Only a process on its own host, in the same folder, can find it dead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BEATS = 4
 """How often a lease is renewed in its time."""
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""It goes on while the machine sleeps."""
+"""It continues while the machine sleeps."""
 
 
 class ProcessWithLease(ProcessOwner):

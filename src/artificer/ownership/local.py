@@ -108,7 +108,7 @@ class LocalOwner:
     async def stay(self) -> int:
         """Make sure, before an effect, that nobody may take the runs owned here for abandoned.
 
-        Return ``lapses``: when there are more of them, somebody may have, and the epoch of a run
+        Return ``lapses``: when there are more of them, someone may have, and the epoch of a run
         tells.
 
         Raises:

@@ -10,12 +10,12 @@ from typing import Literal, Protocol, runtime_checkable
 
 AssignmentStanding = Literal["executing", "parked", "refused", "left", "over"]
 """A worker's relation to its run: it executes it; it waits with it until the run can continue; it
-cannot execute it, and another one may; it has left it to others; the run is over, or in the hands
-of a server that gives it to workers."""
+cannot execute it, and another one may; it has left it to others; the run has ended, or is in the
+hands of a server that gives it to workers."""
 
 Assigned = Literal["first", "ours", "elsewhere", "over"]
 """The answer to a worker that asks for a run: the worker has it, and nobody has asked before; the
-worker has it; another one has it; or the run is over."""
+worker has it; another one has it; or the run has ended."""
 
 OVER_KEPT_S = 60
 """How long an ended run is remembered, so that late workers need not look at it."""

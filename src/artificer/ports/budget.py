@@ -89,7 +89,7 @@ class Budget(Protocol):
     Processes spend from them at the same time.
 
     Reservations and settlements are mostly part of an append to the journal
-    (`ports.Journal.append`); these methods make a commit of their own.
+    (`ports.Journal.append`); these methods make their own commit.
     """
 
     async def reserve(self, reservations: Sequence[Reservation]) -> None:

@@ -13,7 +13,7 @@ from artificer.values.model import Delta, ModelFailure, ModelReply
 class ProviderChain:
     """The providers of a run's model and of its fallbacks, in order.
 
-    :meth:`with_left` returns the one of them that a request goes to. As a provider of its own it is
+    :meth:`with_left` returns the one of them that a request goes to. As its own provider it is
     the first one, and needs whatever all of them need.
     """
 

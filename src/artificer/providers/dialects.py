@@ -56,9 +56,9 @@ class ChatDialect(Dialect, frozen=True):
 
     ``returns_reasoning`` sends reasoning back to the server that wrote it, in the member in which
     it arrived. DeepSeek refuses the next request of a tool loop without it; OpenAI has none.
-    ``seed_key`` and ``effort_key`` are the members for these settings, empty where it has none.
+    ``seed_key`` and ``effort_key`` are the members for these settings, empty if it has none.
     ``names_tools`` is false for a server that can be required to call a tool, but not which one.
-    ``id_length`` is how many letters and digits every call's id has there, 0 where it is free.
+    ``id_length`` is how many letters and digits every call's id has there, 0 if it is free.
     ``quirks`` are the features that this dialect was made from (:func:`foreign_dialect`).
     A ``text_only`` server gets the names of attachments instead of their bytes.
     """

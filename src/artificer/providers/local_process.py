@@ -113,7 +113,7 @@ class LocalServer:
     def _start(self) -> Address:
         key = secrets.token_urlsafe(24)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _end
-        # A session of its own: Ctrl-C in the terminal goes to this process, which ends the server.
+        # Its own session: Ctrl-C in the terminal goes to this process, which ends the server.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "artificer.providers.local_server"],
             stdin=subprocess.PIPE,

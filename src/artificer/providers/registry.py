@@ -73,7 +73,7 @@ class Selective(Protocol):
 
 @runtime_checkable
 class Limited(Protocol):
-    """A provider that knows all of its models."""
+    """A provider that knows all its models."""
 
     def check_model(self, name: str) -> None:
         """Raise ConfigError if there is no model of this name."""

@@ -55,7 +55,7 @@ _WITHOUT_REASONING = ("gpt-3", "gpt-4", "chatgpt-4")
 def prepare_request(
     request: ModelRequest, messages: Sequence[Message], memo: Memo, dialect: ResponsesDialect
 ) -> PreparedRequest:
-    """Map a request. Each block is an item of its own."""
+    """Map a request. Each block is its own item."""
     tools = WireTools(request.tools, strict=dialect.strict)
 
     def to_wire(message: Message) -> list[JsonObject]:

@@ -20,7 +20,7 @@ TITLE = "Attached"
 
 
 class ShownAttachment(Struct, frozen=True):
-    """An attachment with the bytes of an image; None where they are not here."""
+    """An attachment with the bytes of an image; None if they are not here."""
 
     block: AttachedBlock
     data: bytes | None = None

@@ -13,7 +13,7 @@ def run_card(
     """Return the card: a line of facts, then the report's page, or the text so far.
 
     The page is in an ``iframe`` whose sandbox allows nothing: no script, no form, no navigation,
-    and an origin of its own.
+    and its own origin.
     """
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     facts = [one_line(fact) for fact in (run, status, tokens, cost) if fact]

@@ -91,7 +91,7 @@ class _Body:
         return artifact_html(self._report.artifacts[key], self._report.names[key], self._ui)
 
     def _in_place(self, passage: Passage, here: tuple[Key, ...]) -> Iterator[Markup]:
-        """Yield the replacements of placeholders that have a line of their own."""
+        """Yield the replacements of placeholders that have their own line."""
         placed: set[Key] = set()
         for citation in passage.citations:
             name = self._name(citation)

@@ -51,7 +51,7 @@ class Language(Struct, frozen=True):
     """A language: its tag, the direction in which it runs, and the page's words.
 
     ``spoken`` is the tag of those words: English where the catalogue does not have the language.
-    ``numbers`` says how the language writes numbers, also where the page's words are English.
+    ``numbers`` says how the language writes numbers, even where the page's words are English.
     """
 
     tag: str

@@ -15,7 +15,7 @@ _GROUP_FROM = 10_000
 """Digits are grouped in numbers of five or more digits, so that years are not."""
 
 _LARGEST, _LEAST = 1e21, 1e-6
-"""Numbers outside of these have an exponent."""
+"""Numbers outside these have an exponent."""
 
 
 class NumberForm(Struct, frozen=True):

@@ -122,7 +122,7 @@ class Report:
 
     @cached_property
     def sections(self) -> dict[int, SectionTitle]:
-        """The headings of ``body`` by the index of their passage, each with an id of its own."""
+        """The headings of ``body`` by the index of their passage, each with its own id."""
         found: dict[int, SectionTitle] = {}
         taken: set[str] = set()
         for index, passage in enumerate(self.body):

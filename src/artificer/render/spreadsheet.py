@@ -27,7 +27,7 @@ def to_csv(grid: Grid) -> str:
     """Return RFC 4180 text with a byte order mark; without it Excel reads UTF-8 as Latin-1.
 
     Every cell is quoted. Text that a spreadsheet would run as a formula gets a leading apostrophe
-    (OWASP, "CSV injection"), also after a separator inside a cell. Numbers stay numbers, and so
+    (OWASP, "CSV injection"), even after a separator inside a cell. Numbers stay numbers, and so
     does text that is only a number, such as ``-5``.
     """
     out = io.StringIO()

@@ -25,7 +25,7 @@ EXPIRES_MS = 3_600_000
 BEGUN: frozenset[FailureCode] = frozenset(
     {"invalid_call", "malformed_response", "out_of_time", "stream_truncated", "timeout"}
 )
-"""Failures of a request that had begun to be answered, or may have: nobody knows what it cost."""
+"""Failures of a request that had started to be answered, or may have: nobody knows what it cost."""
 
 
 class RequestSize(Struct, frozen=True, gc=False):
@@ -128,7 +128,7 @@ class Account(Struct, frozen=True, weakref=True):
 
 
 class Charge(Struct, frozen=True, gc=False):
-    """The most that one request may cost an account. ``number`` is 0 where nothing is reserved.
+    """The most that one request may cost an account. ``number`` is 0 if nothing is reserved.
 
     ``price`` is that of its model.
     """
@@ -146,7 +146,7 @@ class Charge(Struct, frozen=True, gc=False):
         return Reservation(self.name, self.number, self.need, limit, self.at, until)
 
     def settlement(self, reply: ModelReply | ModelFailure) -> Settlement | None:
-        """Return what the request has cost; None where that is nothing, or not known.
+        """Return what the request has cost; None if that is nothing, or not known.
 
         A request that was refused has cost nothing, and gives back what it had reserved. Where
         nobody knows, the reservation stays until it expires.
@@ -174,7 +174,7 @@ class Charges(Struct, frozen=True, gc=False):
         return [charge.reservation() for charge in self.charges if charge.number]
 
     def reserved(self) -> None:
-        """Count the request as under way: its reservations have been made."""
+        """Count the request as in progress: its reservations have been made."""
         for charge in self.charges:
             charge.account.under_way.count += bool(charge.number)
 

@@ -117,7 +117,7 @@ def _in_deliverable(
     try:
         refs = Deliverable.read(blobs.get(event.deliverable)).artifacts
     except (ArtificerError, ValueError):
-        return  # a blob that is gone or changed is a problem of its own
+        return  # a blob that is gone or changed is its own problem
     found = (_claim(ref, blobs) for ref in refs if ref.payload not in made)
     yield from (claim for claim in found if claim)
 

@@ -54,7 +54,7 @@ class Budgets(Struct, frozen=True):
     async def reserve(
         self, spec: RunSpec, size: RequestSize, now: int, left_ms: int = OTHERS_MS
     ) -> Charges | ModelFailure:
-        """Reserve what a request may cost in a commit of its own, or return why it is not made.
+        """Reserve what a request may cost in its own commit, or return why it is not made.
 
         For a request whose reservation was refused with its intent, or that a crash interrupted.
         Of a run that workers execute, it waits for what others of its tree have reserved elsewhere,
@@ -82,12 +82,12 @@ class Budgets(Struct, frozen=True):
                 return charges
 
     async def settle(self, settlements: Sequence[Settlement]) -> None:
-        """Count what requests have cost in a commit of its own. Raises OperatorError."""
+        """Count what requests have cost in its own commit. Raises OperatorError."""
         if settlements and self.budget is not None:
             await self.budget.settle(settlements)
 
     async def give_back(self, unused: Sequence[Charges]) -> None:
-        """Give back what was reserved for requests that cost nothing, in a commit of its own.
+        """Give back what was reserved for requests that cost nothing, in its own commit.
 
         Where that cannot be written it expires.
         """
@@ -140,7 +140,7 @@ def _ending(charges: Charges, ends: Sequence[asyncio.Event]) -> asyncio.Event | 
 
 
 def _may_wait(charge: Charge, ended: asyncio.Event, spent: Spent) -> bool:
-    """Whether there will be enough when the requests under way have ended."""
+    """Whether there will be enough when the requests in progress have ended."""
     account = charge.account
     others_end = account.under_way.count > 0 or ended.is_set()
     return account.lasts and others_end and account.limit.holds(spent.settled + charge.need)

@@ -99,5 +99,5 @@ def _joins(one: FormedDelta, other: FormedDelta) -> bool:
 
 
 def _last_space(text: str) -> int:
-    """The place behind the last space or line end; 0 where there is none."""
+    """The place behind the last space or line end; 0 if there is none."""
     return 1 + max(text.rfind(" "), text.rfind("\n"))

@@ -38,7 +38,7 @@ class Difference(Struct, frozen=True):
 
 
 class First(Struct, frozen=True):
-    """The first records that tell different things; 0 where a run has ended before."""
+    """The first records that tell different things; 0 if a run has ended before."""
 
     a: int
     b: int

@@ -24,7 +24,7 @@ PASSING: frozenset[str] = frozenset({"overloaded", "rate_limited", "timeout", "u
 def delay_of(lines: Iterable[Line]) -> float | None:
     """Return how long to wait after the last of these records, the newest of a stalled run.
 
-    None where waiting does not help.
+    None if waiting does not help.
     """
     failed: list[ModelFailed] = []
     for line in lines:
@@ -41,7 +41,7 @@ def delay_of(lines: Iterable[Line]) -> float | None:
 def retry_at(state: RunState, lines: Sequence[Line]) -> int | None:
     """Return when workers ask a stalled run's model again, in milliseconds since 1970.
 
-    None where they do not, or there is no need to.
+    None if they do not, or there is no need to.
     """
     if state.phase is not RunPhase.STALLED:
         return None

@@ -1,4 +1,4 @@
-"""After a crash: which calls may have happened, or may be under way still (invariant 3)."""
+"""After a crash: which calls may have happened, or may be in progress still (invariant 3)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NOT_KNOWN = "The run's former owner is not known to be dead: the call may still
 
 
 def possibly_running(ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str]:
-    """Why calls may be under way at the former owner, by the number of their intents.
+    """Why calls may be in progress at the former owner, by the number of their intents.
 
-    The call of an agent by a run that workers execute never is: its run has a journal of its own,
-    which one process continues, and which says what may be under way.
+    The call of an agent by a run that workers execute never is: its run has its own journal,
+    which one process continues, and which says what may be in progress.
     """
     former = ledger.former
     if former.liveness == "gone":
@@ -40,7 +40,7 @@ def _has_run(spec: RunSpec, intent: Intent) -> bool:
 async def ask_world(
     ledger: Ledger, performer: Performer, pending: Sequence[Intent]
 ) -> tuple[dict[int, Probed], dict[int, str]]:
-    """Return what the world says of the calls without a receipt, and why they may be under way.
+    """Return what the world says of the calls without a receipt, and why they may be in progress.
 
     Both are by the number of the intent. Where an unknown former owner may still send a call, and
     its target rejects that because a probe has shown it our epoch, "absent" leaves no doubt.

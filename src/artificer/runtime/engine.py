@@ -112,7 +112,7 @@ class Engine(Struct):
         Raises:
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
-            OwnedError: its owner lives; the run goes on there.
+            OwnedError: its owner lives; the run continues there.
             Fenced: another process took it up at the same time.
         """
         before = await self._restore(run)
@@ -126,7 +126,7 @@ class Engine(Struct):
         """Record what happened while no process drove the run; return the intents to perform."""
         run, intents = ledger.run, list[Intent]()
         was_idle = before.state.phase in IDLE
-        if not was_idle:  # first the truth about the calls under way
+        if not was_idle:  # first the truth about the calls in progress
             intents += await self._settle_open(ledger, before)
         signals = await self.signals.read(run, before.state.letters)
         withdrawn = overruled(signals)
@@ -239,7 +239,7 @@ class Engine(Struct):
     async def _take_ledger(
         self, run: str, before: Loaded, *, take_over: bool
     ) -> tuple[Ledger, Loaded]:
-        """Acquire a run, and return it as it is now: one that is taken over may have gone on."""
+        """Acquire a run, and return it as it is now: one that is taken over may have continued."""
         if not take_over:
             return await self._ledger(run, before), before
         hold = self.owner.hold(run, take_over=True)
@@ -280,7 +280,7 @@ class Engine(Struct):
         return ledger
 
     async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
-        """Run the loop until the run is idle, and release it; go on with signals from before."""
+        """Run the loop until the run is idle, and release it; continue with signals from before."""
         run, state = ledger.run, await self._run_loop(ledger, first)
         while await self.signals.wait_for(run, state.letters):
             try:

@@ -59,8 +59,8 @@ class Explanation(Struct, frozen=True):
     """A run in a few facts. ``stands`` is a status, ``why`` a sentence, ``next`` commands.
 
     ``bound`` are the artifacts that take their numbers from a result, with its label. A ``queued``
-    one was submitted, and no worker has begun it. ``retry_at`` is when workers ask the model again
-    by themselves, in milliseconds since 1970.
+    one was submitted, and no worker has started it. ``retry_at`` is when workers ask the model
+    again by themselves, in milliseconds since 1970.
     """
 
     run: str
@@ -215,7 +215,7 @@ def _next(
 
 def _next_of_finished(loaded: Loaded) -> Iterator[str]:
     run, state = loaded.run, loaded.state
-    if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to go on with
+    if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to continue with
         yield "artificer run 'PROMPT' --model PROVIDER/MODEL"
     elif state.reason == "turn_limit":
         yield f"artificer fork {run} --max-turns {2 * state.run_spec.limits.turns} --steer 'Go on.'"

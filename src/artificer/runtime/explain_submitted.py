@@ -1,4 +1,4 @@
-"""Explaining a run that workers execute: who goes on with it, and when."""
+"""Explaining a run that workers execute: who continues with it, and when."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from artificer.system.utc import utc_text
 
 
 def workers_go_on(state: RunState, retry_at: int | None) -> bool:
-    """Whether workers go on with a submitted run by themselves, or when somebody has answered."""
+    """Whether workers continue with a submitted run by themselves, or when someone has answered."""
     if state.phase is RunPhase.STALLED:
         return retry_at is not None
     return state.phase not in (RunPhase.FINISHED, RunPhase.PAUSED)
@@ -21,7 +21,7 @@ def workers_go_on(state: RunState, retry_at: int | None) -> bool:
 def why_submitted(
     loaded: Loaded, again: int | None, abandoned: Sequence[AbandonedRun], *, queued: bool
 ) -> str:
-    """Return why a run that workers execute stands where it does, and who goes on with it."""
+    """Return why a run that workers execute stands where it does, and who continues with it."""
     state = loaded.state
     why = why_of(state, loaded.lines)
     if state.status is not None:
@@ -50,7 +50,7 @@ def why_abandoned(run: str, abandoned: Sequence[AbandonedRun]) -> str:
 
 
 def who_goes_on(state: RunState, retry_at: int | None, *, queued: bool) -> str:
-    """Return who goes on with a submitted run that is not over, and when."""
+    """Return who continues with a submitted run that is not over, and when."""
     if not workers_go_on(state, retry_at):
         return "Workers leave it alone until a person resumes it."
     if queued:

@@ -13,7 +13,7 @@ from artificer.core.events import CallProbed, RunResumed
 from artificer.core.record import EventLine, Line
 
 MAX_FALLS = 6
-"""Falls after which workers leave a run alone, until somebody says something to it."""
+"""Falls after which workers leave a run alone, until someone says something to it."""
 
 FALL_S, LONGEST_FALL_S = 5.0, 300.0
 """The shortest and the longest delay after a second fall, and more. The first one has none."""
@@ -34,7 +34,7 @@ def falls_of(lines: Iterable[Line]) -> int:
 
 
 def delay_after(falls: int, run: str) -> float | None:
-    """Return how long to wait after the last of these falls; None for until somebody says so.
+    """Return how long to wait after the last of these falls; None for until someone says so.
 
     Each run waits a little longer or shorter, so that one that only shared a process with another
     whose doing it was does not share it the next time.

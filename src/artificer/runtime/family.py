@@ -76,7 +76,7 @@ def agent_calls(run: str, lines: Iterable[Line]) -> dict[str, CallTool]:
 async def children_of(
     journal: Journal, blobs: BlobStore, run: str, lines: Iterable[Line]
 ) -> list[ChildNode]:
-    """Return the child runs of a run that have begun, each followed by its own children."""
+    """Return the child runs of a run that have started, each followed by its own children."""
     found: list[ChildNode] = []
     waiting = [(child, tool, run, 1) for child, tool in called(run, lines).items()]
     while waiting:
@@ -89,7 +89,7 @@ async def children_of(
             status = "pruned" if error.code == "not_found" else "unreadable"
             found.append(ChildNode(child, parent, tool, depth, status))
             continue
-        if loaded.state.run_spec.parent != parent:  # a run that somebody gave this id
+        if loaded.state.run_spec.parent != parent:  # a run that someone gave this id
             continue
         found.append(_node(child, parent, tool, depth, loaded.state))
         below = called(child, loaded.lines)

@@ -72,7 +72,7 @@ class Subscription:
         return taken, missed
 
     async def changed(self, seconds: float | None = None) -> None:
-        """Wait until there is something new, or ``seconds`` are over."""
+        """Wait until there is something new, or ``seconds`` have passed."""
         if seconds is None:
             await self._changed.wait()
             return

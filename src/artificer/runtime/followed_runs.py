@@ -1,4 +1,4 @@
-"""Runs that a list has read: how they stand, and where to go on when there is more."""
+"""Runs that a list has read: how they stand, and where to continue when there is more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from artificer.runtime.snapshot import restore
 from artificer.runtime.verify import tombstone
 
 KEPT = 64
-"""Unfinished runs whose states are kept, to go on from."""
+"""Unfinished runs whose states are kept, to continue from."""
 
 _UNREAD = (*UNREDUCED, OperatorError)
 
@@ -50,7 +50,7 @@ class FollowedRuns:
         return [rows[run] or await self._restored(_unread(groups[run][-1])) for run in groups]
 
     async def row(self, older: IndexedRun) -> IndexedRun:
-        """Return the row of a run as it stands now, in place of an older one."""
+        """Return the row of a run in its current state, replacing an older one."""
         run = older.run
         followed = self._followed.get(run)
         if followed is not None:
@@ -60,7 +60,7 @@ class FollowedRuns:
         return await self._restored(IndexedRun(run, older.seq, older.hash, "unreadable"))
 
     def _continued(self, run: str, records: Sequence[Record]) -> IndexedRun | None:
-        """Go on from where a run was left, or from its beginning; None where neither works."""
+        """Continue from where a run was left, or from its beginning; None if neither works."""
         before, blobs = self._followed.get(run), self._storage.blobs
         try:
             if before is None:
@@ -70,13 +70,13 @@ class FollowedRuns:
             head = before.head
             new = [record for record in records if record.seq > head.seq]
             loaded = follow(run, before.state, dict(before.intents), head, new, blobs)
-        except _UNREAD:  # also where these records end within a commit
+        except _UNREAD:  # even where these records end within a commit
             self._followed.pop(run, None)
             return None
         return self._kept(before.begun, loaded)
 
     async def _restored(self, unread: IndexedRun) -> IndexedRun:
-        """Return the row of a run as it stands, or ``unread`` where it cannot be read."""
+        """Return the row of a run in its current state, or ``unread`` where it cannot be read."""
         storage, run = self._storage, unread.run
         try:
             loaded = await restore(storage.journal, storage.blobs, storage.snapshots, run)

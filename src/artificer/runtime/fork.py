@@ -119,7 +119,7 @@ async def origin_of(
 
 
 def _usable(phase: RunPhase, changes: ForkChanges) -> bool:
-    """A finished run goes on only with a new message to its model."""
+    """A finished run continues only with a new message to its model."""
     return phase is not RunPhase.FINISHED or bool(changes.steer or changes.attachments)
 
 

@@ -38,7 +38,7 @@ class IdleRuns:
         return [*await self._resumable_jobs(under_way), *await self._resumable_calls()]
 
     async def _resumable_calls(self) -> list[Intent]:
-        """Return the calls that wait no longer; that they are under way again is recorded."""
+        """Return the calls that wait no longer; that they are in progress again is recorded."""
         state = self._ledger.state
         if not state.waits or state.hold is not None or state.phase is not RunPhase.WORKING:
             return []

@@ -56,7 +56,7 @@ async def collect(
     dry_run: bool = False,
     progress: ReportProgress = unreported,
 ) -> CollectedBlobs:
-    """Remove the blobs that nothing refers to. Runs may go on meanwhile.
+    """Remove the blobs that nothing refers to. Runs may continue meanwhile.
 
     Blobs that were put apart from records go only when they were not put for ``older_than_s``;
     those in the journal only in a moment in which no record has come since they were found.
@@ -192,7 +192,7 @@ async def check_world(
 
 
 def remove_views(project: Path, run_id: str) -> None:
-    """Remove the files of a run outside of its records: its views, its evidence, and the
+    """Remove the files of a run outside its records: its views, its evidence, and the
     repository of a build."""
     if not _FOLDER.fullmatch(run_id):
         return  # no folder has such a name

@@ -1,4 +1,4 @@
-"""Heads that somebody kept elsewhere, and whether today's journal goes on from them.
+"""Heads that someone kept elsewhere, and whether today's journal continues from them.
 
 What is consistent in itself can still have been rewritten whole. Only a head that its writer could
 not reach tells.

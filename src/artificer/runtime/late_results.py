@@ -1,4 +1,4 @@
-"""The results of calls whose work goes on after their end, because nothing can stop it."""
+"""The results of calls whose work continues after their end, because nothing can stop it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LateResults:
         return any(intent.n == number for intent in self._tasks.values())
 
     def give_up(self) -> None:
-        """Wait no longer. The work goes on; nobody records its result."""
+        """Wait no longer. The work continues; nobody records its result."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()

@@ -95,9 +95,9 @@ class Ledger:
         ``outcomes`` are what the events came from: what else they hold is part of the commit. And
         so is the reservation of what a request may cost that the events lead to.
 
-        Nothing has changed when this raises an error of ours, but for an AuthorError: the reply
-        is recorded then, and not its check. When the waiting task is cancelled, the append under
-        way comes to its end first: it is never in doubt whether something was recorded.
+        Nothing has changed when this raises an error of ours, but for an AuthorError: the reply is
+        recorded then, and not its check. When the waiting task is cancelled, the append in progress
+        ends first: it is never in doubt whether something was recorded.
 
         Raises:
             AuthorError: the agent's own code failed, instead of accepting or rejecting a reply.
@@ -238,7 +238,7 @@ class Ledger:
     async def anchor(self) -> None:
         """Make it provable that what was recorded here was recorded, before an effect.
 
-        And make sure that the run is still ours, if somebody may have taken our lease for ended.
+        And make sure that the run is still ours, if someone may have taken our lease for ended.
 
         Raises:
             Fenced: another process took the run over.
@@ -252,7 +252,7 @@ class Ledger:
         self._hold.lapses = lapses
 
     async def finish(self) -> None:
-        """Wait for writes outside of the journal, and release the run."""
+        """Wait for writes outside the journal, and release the run."""
         try:
             if self.taker is not None:
                 await self.taker.finish()

@@ -27,7 +27,7 @@ def listening(project: Path, subscription: Subscription, seen: Callable[[], int]
 
     ``seen`` is the number of the last record that was read: a piece from before it is left out,
     because the record has the whole text. Nothing comes where sockets cannot be used, nor of a run
-    whose id somebody made up.
+    whose id someone made up.
     """
     if not is_file_name(subscription.run):
         yield
@@ -46,7 +46,7 @@ def listening(project: Path, subscription: Subscription, seen: Callable[[], int]
 
 @contextmanager
 def _bound(folder: Path) -> Iterator[socket.socket]:
-    """Yield a socket with a name of its own in the folder. Raises OSError."""
+    """Yield a socket with its own name in the folder. Raises OSError."""
     private_folder(folder)
     name = secrets.token_hex(8)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
@@ -59,7 +59,7 @@ def _bound(folder: Path) -> Iterator[socket.socket]:
         finally:
             with suppress(OSError):
                 (folder / name).unlink()
-                folder.rmdir()  # unless somebody else reads, too
+                folder.rmdir()  # unless someone else reads, too
 
 
 class _Receiver:

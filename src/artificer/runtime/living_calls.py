@@ -1,4 +1,4 @@
-"""The calls of this program whose work goes on after their end, because nothing can stop it."""
+"""The calls of this program whose work continues after their end, because nothing can stop it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class _Living(Struct, frozen=True, eq=False):
 
 
 class LivingCalls:
-    """Knows which calls go on, and keeps others away from the resources that they use."""
+    """Knows which calls continue, and keeps others away from the resources that they use."""
 
     def __init__(self) -> None:
         self._calls: list[_Living] = []
         self._lock = threading.Lock()
 
     def add(self, world: object, intent: CallTool, call: Call, work: Outliving) -> None:
-        """Note a call whose work goes on."""
+        """Note a call whose work continues."""
         with self._lock:
             alive = self._alive()
             ended = [one for one in self._calls if one not in alive][-MAX_ENDED:]
@@ -58,12 +58,12 @@ class LivingCalls:
             ]
 
     def held(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the reason for each of these calls, by idempotency key, that goes on here."""
+        """Return the reason for each of these calls, by idempotency key, that continues here."""
         living = {one.call.key for one in self._alive()}
         return {key: "It goes on in a thread of this program." for key in keys if key in living}
 
     async def out_of_the_way(self, call: Call) -> str:
-        """Wait, as long as a call may take, until nothing goes on that it must not overlap.
+        """Wait, as long as a call may take, until nothing continues that it must not overlap.
 
         Return "" then, or the reason why the call must not start.
         """

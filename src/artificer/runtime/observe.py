@@ -1,4 +1,4 @@
-"""Watching a run: empty hooks, to be overridden where somebody wants to see."""
+"""Watching a run: empty hooks, to be overridden where someone wants to see."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Observer:
     """Called from the event loop, in order. A hook must be quick and must not raise."""
 
     def resumed(self, run: str, state: RunState) -> None:
-        """A run that others have recorded so far goes on here."""
+        """A run that others have recorded so far continues here."""
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
         """A record that a fork begins with is durable; another run had made it."""
@@ -30,7 +30,7 @@ class Observer:
     def traceparent(self, run: str, intent: int, at: int) -> str:
         """Begin the span of a call, by its intent's number; return its W3C trace context.
 
-        Empty where there is none. Asked for when the call is about to be sent to its target.
+        Empty if there is none. Asked for when the call is about to be sent to its target.
         """
         return ""
 

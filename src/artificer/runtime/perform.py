@@ -43,7 +43,7 @@ class Performer(Struct, frozen=True):
     much longer than its timeout a call may take to end its work and report. ``budgets`` limit the
     spending. ``clean`` removes the secrets of the environment from the results of tools: nothing
     is recorded before. Requests wait for their ``permits``. ``locks`` are those that the processes
-    of calls hold. ``living`` are the calls that go on after their end.
+    of calls hold. ``living`` are the calls that continue after their end.
     """
 
     provider: Provider

@@ -31,9 +31,9 @@ OnWait = Callable[[LimitReached], None]
 
 
 class PermitKeeper:
-    """Takes permits for what this process does, and renews them as long as it goes on.
+    """Takes permits for what this process does, and renews them as long as it continues.
 
-    Where the storage cannot be reached there are none; those that are held go on.
+    Where the storage cannot be reached there are none; those that are held continue.
     """
 
     def __init__(self, permits: Permits, lease_s: float = LEASE_S) -> None:

@@ -1,4 +1,4 @@
-"""Runs that were submitted: whether workers execute them, and whether one has begun."""
+"""Runs that were submitted: whether workers execute them, and whether one has started."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from artificer.ports.run_index import BEGINNING
 
 
 def is_queued(spec: RunSpec, status: str, records: int) -> bool:
-    """Whether no worker has begun a run that was submitted."""
+    """Whether no worker has started a run that was submitted."""
     return spec.submission is not None and status == "open" and records <= BEGINNING
 
 
 async def waits_for_worker(
     journal: Journal, run: str, spec: RunSpec, status: str, records: int
 ) -> bool:
-    """Whether workers execute a run, and none has begun it. Raises OperatorError."""
+    """Whether workers execute a run, and none has started it. Raises OperatorError."""
     return is_queued(spec, status, records) and await is_for_workers(journal, run, spec)
 
 

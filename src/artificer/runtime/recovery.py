@@ -30,10 +30,10 @@ def recover(
 
     Asking a model or a person again is safe: no answer was recorded. A tool is run again only if
     its effect class allows it, or if the world says that the call had not happened; neither counts
-    where the call may be under way still. Otherwise it is ambiguous, and both the model and the
+    where the call may be in progress still. Otherwise it is ambiguous, and both the model and the
     human learn so.
 
-    ``probed`` is a probe's result, and ``doubts`` why a call may be under way, by the number of
+    ``probed`` is a probe's result, and ``doubts`` why a call may be in progress, by the number of
     the intent. A call that may be repeated is not, if its probe does not say that it is absent.
     """
     events: list[CallProbed | ToolReturned] = []

@@ -1,6 +1,6 @@
 """The messages that a run's process sends to readers in other processes, and where these listen.
 
-A reader listens on a socket of its own, ``<project>/readers/RUN/NAME``.
+A reader listens on its own socket, ``<project>/readers/RUN/NAME``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The attempts of a request that is under way, as its provider reports them."""
+"""The attempts of a request that is in progress, as its provider reports them."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Requests:
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[PreparedRequest, str]:
         provider = provider_of(self._provider, state.run_spec)
-        if type(intent) is Compact:  # a conversation of its own
+        if type(intent) is Compact:  # its own conversation
             prepared = provider.prepare(*summary_request(state, intent), Memo())
             return prepared, digest_of(canonical(prepared.body))
         if (state.window, state.spec_digest) != (self._window, self._spec):

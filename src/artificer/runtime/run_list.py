@@ -42,10 +42,10 @@ PAGE = 1_000
 """Positions of the world that are read, and indexed in one transaction, at once."""
 
 NEAR = 4_000
-"""Positions that a list indexes while somebody waits for it."""
+"""Positions that a list indexes while someone waits for it."""
 
 SCANNED = 500
-"""Runs that a list without an index looks at while somebody waits for it."""
+"""Runs that a list without an index looks at while someone waits for it."""
 
 
 class ListedRun(RunSummary, frozen=True):
@@ -70,8 +70,8 @@ class RunFilter(TypedDict, total=False):
     """The runs that a list wants; without anything, all.
 
     ``text`` are words of the prompt, as in a search; ``model`` and ``agent`` parts of the names.
-    The ``status`` "queued" is that of open runs which no worker has begun. ``waiting`` are those
-    that wait for a person. They have begun at ``since`` or later, and before ``until``:
+    The ``status`` "queued" is that of open runs which no worker has started. ``waiting`` are those
+    that wait for a person. They have started at ``since`` or later, and before ``until``:
     milliseconds since 1970-01-01 UTC. Without ``builds``, no run that another one started whose
     name begins its own.
     """
@@ -90,7 +90,7 @@ class RunFilter(TypedDict, total=False):
 
 
 def run_query(**wanted: Unpack[RunFilter]) -> RunQuery:
-    """Return the query for the runs that somebody wants."""
+    """Return the query for the runs that someone wants."""
     members: dict[str, Any] = {name: _checked(name, value) for name, value in wanted.items()}
     if members.get("status") == "queued":  # no status of a state: an open run, seen by workers
         members.update(status=None, queued=True)
@@ -159,7 +159,7 @@ class RunLister:
         return await self._scanned(query, limit, before, self._limit if at_once else None)
 
     async def counts(self) -> dict[str, int]:
-        """Return how many runs stand in which way; nothing where no index says so, or not yet."""
+        """Return how many runs stand in which way; nothing if no index says so, or not yet."""
         try:
             if self._index is None or await self.update(NEAR):
                 return {}
@@ -285,7 +285,7 @@ class RunLister:
         return checked
 
     async def _checked(self, row: IndexedRun, last: Record) -> IndexedRun | None:
-        """Return a row with what its first and its last record say; None where it contradicts."""
+        """Return a row with what its first and its last record say; None if it contradicts."""
         status = ending(last, self._blobs)
         if status == "pruned":
             return IndexedRun(row.run, row.seq, row.hash, status)

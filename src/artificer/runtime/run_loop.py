@@ -40,7 +40,7 @@ def is_idle(state: RunState) -> bool:
 class RunLoop:
     """The loop of one run in this process.
 
-    Cancelling its task ends all work under way and leaves the run resumable.
+    Cancelling its task ends all work in progress and leaves the run resumable.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class RunLoop:
         return []
 
     async def _finish_tasks(self) -> None:
-        """End all tasks, and record the outcomes of those that were done or go on for ever."""
+        """End all tasks, and record the outcomes of those that were done or continue for ever."""
         await _end(self._tasks)
         lasting = [
             intent

@@ -60,7 +60,7 @@ def ending(record: Record, blobs: BlobStore) -> str | None:
 
 
 def row_of(run: str, head: Head, begun: RunBeginning, state: RunState) -> IndexedRun:
-    """Return the row of a run as it stands."""
+    """Return the row of a run in its current state."""
     questions, status = _questions(run, state), state.standing
     return IndexedRun(
         run,

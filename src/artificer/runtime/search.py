@@ -1,7 +1,7 @@
 """Searching the texts of a world's runs: prompts, replies, calls and their results.
 
 An index, where the storage keeps one, names the records; the journal says what is in them. The
-index is brought up to date when somebody searches, so that no run waits for it. Without an
+index is brought up to date when someone searches, so that no run waits for it. Without an
 index, and for what one does not cover, the records are read, newest first.
 """
 

@@ -1,9 +1,9 @@
 """Snapshots: resuming a long run without reducing all of it again.
 
-A snapshot is the state after some record, kept next to the journal. It is believed only as
-far as the journal proves it: the record is where the snapshot says it is, and the digest that it
-recorded is the digest of this state. Those digests cover the conversation by a chain over its
-messages, the spec by its digest, and everything else as it stands; what they leave out follows from
+A snapshot is the state after some record, kept next to the journal. It is believed only as far as
+the journal proves it: the record is where the snapshot says it is, and the digest that it recorded
+is the digest of this state. Those digests cover the conversation by a chain over its messages, the
+spec by its digest, and everything else as it is; what they leave out follows from
 these. A snapshot that is not proven is left aside, and the run is reduced from its beginning.
 """
 
@@ -145,7 +145,7 @@ async def restore(
 async def _proven(
     journal: Journal, blobs: BlobStore, run: str, body: bytes, chunks: Sequence[bytes]
 ) -> tuple[Head, RunState, dict[int, Intent]]:
-    """A snapshot's place, state and pending intents. Raises TamperedError where one is unproven."""
+    """A snapshot's place, state and pending intents. Raises TamperedError if one is unproven."""
     try:
         kept = _Kept.read(body)
     except InvalidValueError as error:

@@ -70,7 +70,7 @@ class EventReader:
         return self._translator.seq
 
     async def changed(self, seconds: float | None = None) -> None:
-        """Wait until something new happens here, or ``seconds`` are over."""
+        """Wait until something new happens here, or ``seconds`` have passed."""
         await self._subscription.changed(seconds)
 
     @contextmanager
@@ -228,7 +228,7 @@ async def watch(
     text_of: Callable[[RunState], str],
     project: Path | None = None,
 ) -> AsyncIterator[RunEvent]:
-    """Yield the events of a run, also of another process, until it is over or idle.
+    """Yield the events of a run, even of another process, until it has ended or is idle.
 
     ``runs_here`` says whether this process executes a run. What another process streams comes
     through a socket in the folder of the ``project``.

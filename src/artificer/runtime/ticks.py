@@ -29,7 +29,7 @@ def checklists(state: RunState, blobs: BlobStore) -> tuple[TickedChecklist, ...]
 
 
 def checklist(state: RunState, blobs: BlobStore, name: str) -> TickedChecklist | None:
-    """Return the checklist of an id as it stands, or None."""
+    """Return the checklist of an id in its current state, or None."""
     named = [ref for ref in state.artifacts if ref.id == name]
     return next(_read(named, state.ticks, blobs), None)
 
@@ -55,7 +55,7 @@ async def record_ticks(engine: Engine, run: str) -> RunState:
     """Record the ticks that wait for an idle run, which stays idle, and return its state.
 
     Those behind another signal wait until the run is resumed, and so do those of a run with calls
-    under way: whether these still run is for the process to find out that resumes it.
+    in progress: whether these still run is for the process to find out that resumes it.
 
     Raises:
         NotFoundError: no such run.
@@ -78,5 +78,5 @@ async def record_ticks(engine: Engine, run: str) -> RunState:
 
 
 def _is_quiet(state: RunState) -> bool:
-    """Whether a run is idle, and nothing that it began can still be under way."""
+    """Whether a run is idle, and nothing that it began can still be in progress."""
     return is_idle(state) and all(pending.type == "AskApproval" for pending in state.pending)

@@ -48,8 +48,8 @@ class ToolCalls(Struct, frozen=True):
 
     ``grace_s`` is how much longer than its timeout a call may take to end its work and report.
     ``clean`` removes the secrets of the environment from results: nothing is recorded before.
-    ``locks`` are those that the processes of calls hold. ``living`` are the calls that go on after
-    their end.
+    ``locks`` are those that the processes of calls hold. ``living`` are the calls that continue
+    after their end.
     """
 
     executors: Mapping[str, Executor]
@@ -252,7 +252,7 @@ _UNSTOPPED = (
 
 
 def unstopped(at: int, intent: CallTool) -> ev.ToolReturned:
-    """Return the result of a call that was cancelled, and goes on because nothing can stop it.
+    """Return the result of a call that was cancelled, and continues because nothing can stop it.
 
     It is ``ambiguous``, for it may still happen.
     """

@@ -167,7 +167,7 @@ class Trail:
         return call
 
     async def _sought(self, record: Record, number: int) -> JsonObject:
-        """Find the call that a record is about among those before it; nothing where it is none."""
+        """Find the call that a record is about among those before it; nothing if it is none."""
         for after in range(0, record.seq, self._page):
             try:
                 page = await self._journal.read(record.run, after, self._page)

@@ -61,7 +61,7 @@ class Translator:
         self._models: deque[RunSpec | Fallback] = deque()
         """The model, and those that may take over."""
         self._interrupted = False
-        """Whether somebody wants the run to end: no other model is asked then."""
+        """Whether someone wants the run to end: no other model is asked then."""
 
     def record(self, line: EventLine | IntentLine) -> Iterator[RunEvent]:
         """Yield the events of a record."""
@@ -245,7 +245,7 @@ class Translator:
     def _of_call(
         self, event: ev.ToolReturned | ev.CallWaiting | ev.CallContinued
     ) -> Iterator[RunEvent]:
-        """Yield the events of a call that ended, waits for its run, or goes on with it."""
+        """Yield the events of a call that ended, waits for its run, or continues with it."""
         run, seq = self.run, self.seq
         call, tool = self._calls.get(event.intent, ("", ""))
         match event:

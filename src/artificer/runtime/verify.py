@@ -65,9 +65,9 @@ async def verify(
     kept: KeptHeads | None = None,
     progress: ReportProgress = unreported,
 ) -> Verification:
-    """Check everything, and go on after a problem to find the others.
+    """Check everything, and continue after a problem to find the others.
 
-    ``kept`` are heads of before: what does not go on from them is a problem too.
+    ``kept`` are heads of before: what does not continue from them is a problem too.
 
     Raises:
         OperatorError: this journal cannot compare heads.
@@ -216,7 +216,7 @@ def _kept_by(evidence: str | None) -> Iterator[str]:
     try:
         envelope = json.loads(evidence or "{}")
     except (ValueError, RecursionError):
-        return  # evidence of somebody's own executor may be any text
+        return  # evidence of someone's own executor may be any text
     if not isinstance(envelope, dict):
         return
     for name in ("blob", "blobs", "output_blobs"):

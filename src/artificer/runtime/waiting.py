@@ -1,4 +1,4 @@
-"""The runs that a run's open calls wait for: their questions, and whether they may go on.
+"""The runs that a run's open calls wait for: their questions, and whether they may continue.
 
 A child's id begins with its caller's. So a journal that names another run as its child's, which
 anyone can write, leads nowhere, and never in a circle.
@@ -70,7 +70,7 @@ async def unfinished_above(journal: Journal, blobs: BlobStore, loaded: Loaded) -
     while (above := state.run_spec.parent) and run.startswith(f"{above}."):
         try:
             run, state = above, (await load(journal, blobs, above)).state
-        except UNREADABLE:  # it was pruned, is not in this world, or can never go on
+        except UNREADABLE:  # it was pruned, is not in this world, or can never continue
             return ""
         if state.phase is not RunPhase.FINISHED:
             return run

@@ -39,7 +39,7 @@ class FolderOfSecrets:
         self._is_there = folder is not None
 
     def resolve(self, name: str) -> str | None:
-        """Return the content of the file. Raises OperatorError where it cannot be used."""
+        """Return the content of the file. Raises OperatorError if it cannot be used."""
         if not self._is_there:
             raise OperatorError(
                 f"{CREDENTIALS} is not set: this process is not a service with credentials",
@@ -73,7 +73,7 @@ class FolderOfSecrets:
             file = path.resolve(strict=True)
             if not file.is_relative_to(folder):
                 raise _unfit(path, "is a link that leads out of the folder")
-            # A pipe would not be opened before somebody writes to it.
+            # A pipe would not be opened before someone writes to it.
             handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 mode = os.fstat(handle).st_mode

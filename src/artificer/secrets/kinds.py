@@ -13,7 +13,7 @@ from artificer.secrets.environment import Variables
 from artificer.secrets.resolver import ENVIRONMENT, Secrets
 
 DEFAULT = ("env",)
-"""The setting ``secrets`` where there is none."""
+"""The setting ``secrets`` if there is none."""
 
 KINDS: Registry[SecretSourceKind] = Registry(
     "artificer.secrets",

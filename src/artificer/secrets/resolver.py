@@ -79,7 +79,7 @@ class Secrets:
         return await self._apart(lambda: self.find_key(variable), variable, PATIENCE_S)
 
     def place_of_key(self, variable: str) -> str:
-        """Return where a key is found, for people; empty where it is not, or cannot be read."""
+        """Return where a key is found, for people; empty if it is not, or cannot be read."""
         with suppress(OperatorError):
             for source in self._sources_of_key(variable):
                 if self._resolve(source, variable) is not None:
@@ -91,7 +91,7 @@ class Secrets:
         return tuple(source.place(name) for source in self._sources)
 
     def fault(self) -> str:
-        """Return why a source cannot be asked; empty where all can. It waits for them."""
+        """Return why a source cannot be asked; empty if all can. It waits for them."""
         for source in self._sources:
             try:
                 resolved(source, "artificer_doctor")
@@ -114,7 +114,7 @@ class Secrets:
             await self._apart(self._ask_ahead, "", PATIENCE_S)
 
     def teach(self, learner: LearnsSecrets) -> None:
-        """Let somebody learn what was resolved, and all that will be."""
+        """Let someone learn what was resolved, and all that will be."""
         with self._lock:
             self._learners.add(learner)
             learner.learn(self._known)

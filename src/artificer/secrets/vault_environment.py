@@ -6,5 +6,5 @@ import os
 
 
 def vault_setting(name: str) -> str:
-    """Return ``VAULT_…`` or else ``BAO_…`` of this name; empty where neither is set."""
+    """Return ``VAULT_…`` or else ``BAO_…`` of this name; empty if neither is set."""
     return os.environ.get(f"VAULT_{name}") or os.environ.get(f"BAO_{name}") or ""

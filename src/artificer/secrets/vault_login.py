@@ -80,7 +80,7 @@ class VaultLogin:
         self._take(answer, began)
 
     def _renewed(self, auth: _Auth) -> bool:
-        """Extend the token's life; return False where another login is to replace it."""
+        """Extend the token's life; return False if another login is to replace it."""
         if not auth.renewable:
             return False
         began = self._now()

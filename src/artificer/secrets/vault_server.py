@@ -14,7 +14,7 @@ from artificer.errors import OperatorError
 from artificer.secrets.vault_environment import vault_setting
 
 TIMEOUT_S = 5.0
-"""Seconds in which the server connects, and goes on with its answer. All of it may take twice as
+"""Seconds in which the server connects, and continues with its answer. All of it may take twice as
 long.
 """
 

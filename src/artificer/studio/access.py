@@ -99,7 +99,7 @@ class Access:
         """Return who sends a request; None for nobody known.
 
         A token is taken by the API alone. Raises AccessError for one that is not valid,
-        TamperedError where tokens cannot be read.
+        TamperedError if tokens cannot be read.
         """
         presented = request.headers.getlist("authorization") if is_api else []
         if presented:

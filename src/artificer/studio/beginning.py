@@ -1,4 +1,4 @@
-"""Beginning a run with what somebody has chosen, in a form or in a request."""
+"""Beginning a run with what someone has chosen, in a form or in a request."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def named_agent(context: StudioContext, name: str) -> AgentDefinition[Any]:
 
 
 def _agent(context: StudioContext, wanted: Beginning) -> AgentDefinition[Any]:
-    """The agent that is named, or a plain one, with what was chosen in the place of its own."""
+    """The agent that is named, or a plain one, with what was chosen instead of its own."""
     agent = named_agent(context, wanted.agent) if wanted.agent else Agent()
     named = {
         "turns": wanted.turns,
@@ -104,7 +104,7 @@ def _agent(context: StudioContext, wanted: Beginning) -> AgentDefinition[Any]:
 
 
 async def require_tools(context: StudioContext, tools: Sequence[str]) -> set[str]:
-    """Return the tools of the project. Raises ConfigError where a chosen one is not there."""
+    """Return the tools of the project. Raises ConfigError if a chosen one is not there."""
     choices = await context.offers.choices()
     known = {tool.name for tool in choices.tools}
     if unknown := [name for name in tools if name not in known]:

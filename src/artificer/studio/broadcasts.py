@@ -1,9 +1,9 @@
 """One reader of each run for all who watch it: each event is rendered once, and its bytes shared.
 
-A watcher first gets what is recorded, from the journal, then what has formed of the reply under
-way, as far as the shared reader has seen it, and then what this one sees.
-Events are sent together a few times a second, the more watchers the more rarely, and to a few
-watchers at a time: so that watching takes little from the run, which may be executed here.
+A watcher first gets what is recorded, from the journal, then what has formed of the reply in
+progress, as far as the shared reader has seen it, and then what this one sees. Events are sent
+together a few times a second, the more watchers the more rarely, and to a few watchers at a time:
+so that watching takes little from the run, which may be executed here.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Watcher:
 
 
 class Broadcast:
-    """The shared reader of one run, for as long as somebody watches it and it goes on."""
+    """The shared reader of one run, for as long as someone watches it and it continues."""
 
     def __init__(self, world: World, run: str) -> None:
         self.reading = asyncio.Event()
@@ -195,7 +195,7 @@ class Broadcasts:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def keep(self, run: str) -> None:
-        """Read a run that is executed here, before somebody watches it."""
+        """Read a run that is executed here, before someone watches it."""
         if run not in self._broadcasts:
             self._begin(run)
 
@@ -205,7 +205,7 @@ class Broadcasts:
         return sum(broadcast.watchers for broadcast in self._broadcasts.values())
 
     def delay(self, run: str) -> ModelDelayed | None:
-        """Return why the model of a run is asked again, and when, where somebody has seen it."""
+        """Return why the model of a run is asked again, and when, where someone has seen it."""
         broadcast = self._broadcasts.get(run)
         return broadcast.delay if broadcast else None
 
@@ -252,7 +252,7 @@ class Broadcasts:
                 self._end(name, other)
         broadcast = self._broadcasts[run] = Broadcast(self._world, run)
         task = asyncio.create_task(self._read(run, broadcast), name=f"watch {run}")
-        task.add_done_callback(lambda _: self._forget(run, broadcast))  # also if it never began
+        task.add_done_callback(lambda _: self._forget(run, broadcast))  # even if it never began
         self._tasks[run] = task
         return broadcast
 

@@ -26,7 +26,7 @@ MAX_TOOLS = 500
 MAX_DESCRIPTION = 300
 
 FIRST = ("anthropic", "openai", "local")
-"""The providers that somebody who has none is pointed to."""
+"""The providers that someone who has none is pointed to."""
 
 
 class ModelGroup(Struct, frozen=True):

@@ -61,7 +61,7 @@ class StudioContext:
 
     @cached_property
     def broadcasts(self) -> Broadcasts:
-        """The shared readers of the runs that somebody watches."""
+        """The shared readers of the runs that someone watches."""
         return Broadcasts(self.world, self.executions.executes)
 
     @cached_property

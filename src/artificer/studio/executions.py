@@ -22,7 +22,7 @@ PATIENCE_S = 0.3
 
 
 class Executions:
-    """Executes runs in tasks of their own, until they are over, idle, or the studio closes.
+    """Executes runs in their own tasks, until they have ended, are idle, or the studio closes.
 
     ``failures`` says why a run could not be begun or continued, by its id; ``elsewhere`` that
     another process has one that a person wanted to continue here.
@@ -42,9 +42,9 @@ class Executions:
         self._wanted_here = set[str]()
 
     def start(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
-        """Begin or continue a run. Raises OperatorError where too many are under way.
+        """Begin or continue a run. Raises OperatorError if too many are in progress.
 
-        One that is under way may be about to end, and take no more signals: it is then continued.
+        One that is in progress may be about to end, and take no more signals: it is then continued.
         """
         if run in self._tasks:
             self._late[run] = work
@@ -58,13 +58,13 @@ class Executions:
         self.elsewhere.pop(run, None)
         task = asyncio.create_task(self._perform(run, work), name=f"studio {run}")
         self._tasks[run] = task
-        task.add_done_callback(lambda _: self._ended(run, task))  # also if it never began
+        task.add_done_callback(lambda _: self._ended(run, task))  # even if it never began
 
     async def resume(self, run: str, *, take_over: bool = False) -> None:
         """Continue a run, if no other process executes it: with the run that waits for it, if any.
 
-        A run that another one has started goes on as a part of that one, so the topmost is resumed.
-        Raises NotFoundError, TamperedError.
+        A run that another one has started continues as a part of that one, so the topmost is
+        resumed. Raises NotFoundError, TamperedError.
         """
         top, state = await topmost(self._world.storage, run)
         if not take_over and self._wake(top):
@@ -88,15 +88,15 @@ class Executions:
             self.elsewhere[run] = self.elsewhere[top]
 
     def problem(self, run: str, *, over: bool) -> str:
-        """Why a run is not executed here as a person wanted; nothing where all is well."""
+        """Why a run is not executed here as a person wanted; nothing if all is well."""
         return self.failures.get(run, "") or ("" if over else self.elsewhere.get(run, ""))
 
     def executes(self, run: str) -> bool:
-        """Whether the run is under way here."""
+        """Whether the run is in progress here."""
         return run in self._tasks
 
     async def aclose(self) -> None:
-        """Stop what is under way: every run can be resumed."""
+        """Stop what is in progress: every run can be resumed."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

@@ -33,7 +33,7 @@ class Exports:
         return await self.wait(lambda: asyncio.to_thread(work))
 
     async def wait(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work when there is room. Raises OperatorError where too much waits."""
+        """Do the work when there is room. Raises OperatorError if too much waits."""
         if self._count >= self._limit:
             raise OperatorError(
                 f"{self._limit} files are being made already.", hint="Try again in a minute."

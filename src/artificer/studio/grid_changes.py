@@ -71,7 +71,7 @@ def grid_change(before: Grid, after: Grid) -> GridChange:
 
 
 _Row = tuple[str | None, ...]
-"""A cell of each column of either table; None where the table has no such column."""
+"""A cell of each column of either table; None if the table has no such column."""
 
 _Pair = tuple[_Row | None, _Row | None]
 

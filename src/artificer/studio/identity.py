@@ -34,7 +34,7 @@ class ProxyIdentity:
         self._networks = [ip_network(proxy) for proxy in proxies]
 
     def name(self, address: str, headers: Headers) -> str | None:
-        """Return the person's name, or None where no proxy of ours has named exactly one."""
+        """Return the person's name, or None if no proxy of ours has named exactly one."""
         named = headers.getlist(self._header) if self._header else []
         if len(named) != 1 or not self._is_proxy(address):
             return None

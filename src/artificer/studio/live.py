@@ -11,7 +11,7 @@ MAX_DIGITS = 16
 
 
 def after_of(request: Request, wanted: int) -> int:
-    """Return the record to go on from: the last one that the reader has seen, or ``wanted``."""
+    """Return the record to continue from: the last one that the reader has seen, or ``wanted``."""
     return number_in(request.headers.get("last-event-id", ""), wanted)
 
 

@@ -19,7 +19,7 @@ from artificer.studio.differences import DiffLine, line_diff
 class PlanVersion:
     """A plan as it is put to a person. ``number`` counts those of its build, from 1.
 
-    ``requested`` is what somebody wanted to be different in it, ``by`` who that was. ``changes``
+    ``requested`` is what someone wanted to be different in it, ``by`` who that was. ``changes``
     are its differences from the version before; ``marks`` says of a spec that it is ``new`` or
     ``changed``, ``gone`` names those that are no longer in the plan.
     """

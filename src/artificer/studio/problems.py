@@ -1,6 +1,6 @@
 """Errors as answers: pages for people, ``{"error": {"code", "message", "hint"}}`` for programs.
 
-The code is that of the error tree (`artificer.errors`). An error without a status of its own has
+The code is that of the error tree (`artificer.errors`). An error without its own status has
 that of its nearest base.
 """
 

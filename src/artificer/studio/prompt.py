@@ -1,4 +1,4 @@
-"""The form of a prompt: as somebody has filled it in, and what it offers."""
+"""The form of a prompt: as someone has filled it in, and what it offers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from artificer.studio.context import MAX_FILES, StudioContext
 
 @dataclass(frozen=True)
 class Draft:
-    """A prompt's form as somebody has filled it in. ``tools`` is None where all are chosen."""
+    """A prompt's form as someone has filled it in. ``tools`` is None if all are chosen."""
 
     prompt: str = ""
     model: str = ""

@@ -210,7 +210,7 @@ def _limit(request: HTTPConnection) -> int:
 
 
 def _bounded(receive: Receive, limit: int) -> Receive:
-    """End a request whose body is longer than it may be, also without a length of its own."""
+    """End a request whose body is longer than it may be, also without its own length."""
     left = limit
 
     async def receiving() -> Message:

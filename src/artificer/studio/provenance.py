@@ -149,7 +149,7 @@ def artifact_trace(found: Traces, ref: ArtifactRef, payload: JsonObject) -> Arti
 def sentences(found: Traces, narrative: str) -> Iterator[Sentence]:
     """Yield the paragraphs of a narrative, each with the first reply that has it.
 
-    One that only cites an artifact is left out: the artifact has an origin of its own.
+    One that only cites an artifact is left out: the artifact has its own origin.
     """
     for text in re.split(r"\n\s*\n", narrative)[:MAX_SENTENCES]:
         if not (paragraph := text.strip()):

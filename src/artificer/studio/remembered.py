@@ -19,7 +19,7 @@ class Remembered(Generic[T]):
         self._done_at = 0.0
 
     async def get(self, patience: float) -> T | None:
-        """Return the value; None where it is not known within ``patience`` seconds."""
+        """Return the value; None if it is not known within ``patience`` seconds."""
         loop, task = asyncio.get_running_loop(), self._task
         if task is None or (task.done() and loop.time() - self._done_at > self._seconds):
             task = self._task = asyncio.create_task(self._found())
@@ -27,7 +27,7 @@ class Remembered(Generic[T]):
         return task.result() if task.done() else None
 
     async def aclose(self) -> None:
-        """End a look that is under way."""
+        """End a look that is in progress."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

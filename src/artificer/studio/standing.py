@@ -59,7 +59,7 @@ def _share(used: int, limit: int) -> float:
 
 
 AT_A_WORKER = Wait("a worker, which executes it")
-"""A run that was submitted, and that no worker has begun."""
+"""A run that was submitted, and that no worker has started."""
 
 
 def waits_of(state: RunState, lines: Iterable[Line]) -> Iterator[Wait]:

@@ -156,7 +156,7 @@ class ApiTokens:
 
     @contextmanager
     def _changing(self) -> Iterator[list[ApiToken]]:
-        """Hold the lock, and write the tokens when the block is over."""
+        """Hold the lock, and write the tokens when the block has ended."""
         folder = self._path.parent
         private_folder(folder)
         lock = folder / f"{NAME}.lock"

@@ -71,7 +71,7 @@ class RunVersions:
     artifacts: dict[ArtifactKey, list[ArtifactVersion]] = field(default_factory=dict)
 
     def of(self, name: str) -> list[ArtifactVersion]:
-        """Return the versions of the artifact ``kind:id``; none where there is none."""
+        """Return the versions of the artifact ``kind:id``; none if there is none."""
         kind, _, artifact = name.partition(":")
         return self.artifacts.get((kind, artifact), [])
 
@@ -173,7 +173,7 @@ class _Fold:
                 pass
 
     def _next(self) -> None:
-        """Go on with the first follow-up that waits, once what came before it is over."""
+        """Continue with the first follow-up that waits, once what came before it has ended."""
         if self._over and self._queue:
             self._cause, self._over = self._queue.pop(0), False
 

@@ -107,7 +107,7 @@ def dollars(micros: int) -> str:
 
 
 def money(dollars: Decimal | None) -> str:
-    """An amount of dollars; nothing where the price is unknown."""
+    """An amount of dollars; nothing if the price is unknown."""
     return "" if dollars is None else f"${dollars:.4f}"
 
 

@@ -16,7 +16,7 @@ T = TypeVar("T")
 def wait_for(work: Callable[[], Coroutine[Any, Any, T]], instead: str) -> T:
     """Do the work in its own event loop and return its result.
 
-    In a notebook, whose cells run in an event loop, the loop of the work has a thread of its own.
+    In a notebook, whose cells run in an event loop, the loop of the work has its own thread.
 
     Raises:
         AuthorError: an event loop is running here, which would stand still; ``instead`` is what

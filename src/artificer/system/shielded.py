@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class ShieldedFuture(asyncio.Future[T]):
-    """The future of work that comes to its end anyhow: cancelling a task that waits does not
+    """The future of work that ends anyhow: cancelling a task that waits does not
     cancel it, as with `asyncio.shield`, without the objects that this makes for each wait.
     """
 

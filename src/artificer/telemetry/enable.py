@@ -36,7 +36,7 @@ def with_telemetry(observer: Observer, *, enabled: bool | None, content: bool | 
 def submission_span(run: str, *, enabled: bool | None) -> AbstractContextManager[str]:
     """Return a span for the submission of a run, which yields its ``traceparent``.
 
-    It is empty where nothing is exported.
+    It is empty if nothing is exported.
 
     Raises:
         MissingExtraError: it is enabled, but not installed.

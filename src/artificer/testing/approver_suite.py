@@ -1,4 +1,4 @@
-"""The behaviour of every approver, as tests: an approver of your own passes them too.
+"""The behaviour of every approver, as tests: your own approver passes them too.
 
 Subclass `ApproverSuite` in a test module and give it two pytest fixtures: ``approver``, whose
 person answers every question in the same way, and ``approves``, whether that is yes. Test both:
@@ -45,7 +45,7 @@ class ApproverSuite:
     async def test_an_answer_says_yes_or_no_and_who(
         self, approver: Approver, approves: bool
     ) -> None:
-        """``approved`` is a bool and nothing that only counts as one; ``by`` is somebody."""
+        """``approved`` is a bool and nothing that only counts as one; ``by`` is someone."""
         answer = await _answer(self.patience_s, approver, question())
         assert answer.approved is approves
         assert answer.by.strip()

@@ -1,4 +1,4 @@
-"""The behaviour of all assignments, as tests: those of a storage of your own pass them too.
+"""The behaviour of all assignments, as tests: those of your own storage pass them too.
 
 Subclass `AssignmentsSuite` in a test module and give it the pytest fixtures ``assignments``, a
 fresh one, and ``die``, which ends the lease of the owner that it is called with. The owners
@@ -33,7 +33,7 @@ class AssignmentsSuite:
     async def test_a_parked_run_goes_to_another_one_only_with_news(
         self, assignments: Assignments
     ) -> None:
-        """To nobody else: its worker waits with it. That one no longer says how it stands then."""
+        """To nobody else: its worker waits with it. That one no longer says its status then."""
         await assignments.take("r", "one", again=False)
         await assignments.put("r", "one", "parked")
         assert await assignments.take("r", "two", again=False) == "elsewhere"

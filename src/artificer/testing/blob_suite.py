@@ -1,4 +1,4 @@
-"""The contract of every blob store, as tests: a store of your own passes them too.
+"""The contract of every blob store, as tests: your own store passes them too.
 
 Subclass `BlobSuite` in a test module and give it a pytest fixture ``store`` that yields a fresh,
 empty store.
@@ -25,7 +25,7 @@ NOT_DIGESTS = (
     "sha256:" + "0" * 63 + "\0",
     "sha256:" + "٠" * 64,
 )
-"""Texts that look like digests, to somebody careless."""
+"""Texts that look like digests, to someone careless."""
 
 
 def is_missing(store: BlobStore, digest: str) -> bool:

@@ -1,4 +1,4 @@
-"""The behaviour of every budget, as tests: a budget of your own passes them too.
+"""The behaviour of every budget, as tests: your own budget passes them too.
 
 Subclass `BudgetSuite` in a test module and give it a pytest fixture ``budget`` that yields a fresh
 one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.

@@ -1,4 +1,4 @@
-"""The behaviour of every clock, as tests: a clock of your own passes them too.
+"""The behaviour of every clock, as tests: your own clock passes them too.
 
 Subclass `ClockSuite` in a test module and give it a pytest fixture ``clock``.
 """

@@ -1,4 +1,4 @@
-"""The behaviour of all dispatchers, as tests: a dispatcher of your own passes them too.
+"""The behaviour of all dispatchers, as tests: your own dispatcher passes them too.
 
 Subclass `DispatcherSuite` in a test module and give it a pytest fixture ``dispatcher`` that yields
 a fresh one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode. They have no
@@ -28,8 +28,8 @@ WITHIN_S = 120
 class ScriptedSegments:
     """Executes segments as a script says, and keeps what was executed.
 
-    ``ends`` are the ends of a run's segments, in order, by its id; after them it is over. A segment
-    of a run in ``held`` goes on until `let_go`, or until it is cancelled.
+    ``ends`` are the ends of a run's segments, in order, by its id; after them it has ended. A
+    segment of a run in ``held`` continues until `let_go`, or until it is cancelled.
     """
 
     def __init__(self, held: Sequence[str] = (), **ends: Sequence[SegmentEnd]) -> None:
@@ -66,7 +66,7 @@ class ScriptedSegments:
             self._changed.notify_all()
 
     async def until(self, *runs: str) -> list[tuple[str, str]]:
-        """Wait until segments of these runs have begun, each as often as it is named."""
+        """Wait until segments of these runs have started, each as often as it is named."""
         async with asyncio.timeout(WITHIN_S), self._changed:
             await self._changed.wait_for(
                 lambda: all(self._count(run) >= runs.count(run) for run in runs)
@@ -162,7 +162,7 @@ class DispatcherSuite:
     async def test_a_cancellation_reaches_a_run_that_is_executed(
         self, dispatcher: Dispatcher
     ) -> None:
-        """Next to the segment under way, whose tool may go on for hours."""
+        """Next to the segment in progress, whose tool may continue for hours."""
         script = ScriptedSegments(held=["a", "b"], b=[Parked()])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -187,7 +187,7 @@ class DispatcherSuite:
     async def test_a_cancellation_of_a_parked_run_needs_no_slot(
         self, dispatcher: Dispatcher
     ) -> None:
-        """The runs that it has started may have them all, and go on for hours."""
+        """The runs that it has started may have them all, and continue for hours."""
         script = ScriptedSegments(held=["a.child"], a=[AwaitsRuns(("a.child",))])
         async with serving(dispatcher, script, slots=1):
             await dispatcher.submit(DispatchedRun("a"))

@@ -1,4 +1,4 @@
-"""The behaviour of every executor, as tests: an executor of your own passes them too.
+"""The behaviour of every executor, as tests: your own executor passes them too.
 
 Subclass `ExecutorSuite` in a test module and give it three pytest fixtures:
 
@@ -85,7 +85,7 @@ class ExecutorSuite:
     """The behaviour of the `Executor` port: fixtures ``executor``, ``working``, ``failing``."""
 
     patience_s: float = 30
-    """Seconds in which a short call is over, also on a busy machine."""
+    """Seconds in which a short call has ended, also on a busy machine."""
 
     def test_its_tools_stay_the_same(self, executor: Executor) -> None:
         """A run that is resumed must find the tools that it began with, each with its name."""
@@ -116,7 +116,7 @@ class ExecutorSuite:
     async def test_a_call_that_fails_is_a_receipt_too(
         self, executor: Executor, failing: CallOf
     ) -> None:
-        """No exception: the model reads what was wrong, and the executor goes on."""
+        """No exception: the model reads what was wrong, and the executor continues."""
         receipt = await _performed(self.patience_s, executor, call_of(executor, failing))
         assert receipt.status == "error", receipt.content
         assert receipt.content.strip(), "the model cannot correct what it cannot read"
@@ -175,11 +175,11 @@ class EndlessCallSuite:
 
     @pytest.fixture
     def at_work(self) -> Callable[[], int]:
-        """Nobody counts the work that goes on."""
+        """Nobody counts the work that continues."""
         return lambda: 0
 
     patience_s: float = 30
-    """Seconds in which a call is over after its time, also on a busy machine."""
+    """Seconds in which a call has ended after its time, also on a busy machine."""
 
     async def test_a_call_ends_in_its_time(
         self, executor: Executor, endless: CallOf, at_work: Callable[[], int]
@@ -196,7 +196,7 @@ class EndlessCallSuite:
     async def test_a_long_call_ends_when_it_is_cancelled(
         self, executor: Executor, endless: CallOf, at_work: Callable[[], int]
     ) -> None:
-        """Whether it had begun or not; what it does ends with it, or the monitor knows."""
+        """Whether it had started or not; what it does ends with it, or the monitor knows."""
         monitor = _Monitor()
         call = call_of(executor, endless, monitor=monitor)
         task = asyncio.ensure_future(executor.execute(call))

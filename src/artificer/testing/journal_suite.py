@@ -1,4 +1,4 @@
-"""The contract of every journal, as tests: a journal of your own passes them too.
+"""The contract of every journal, as tests: your own journal passes them too.
 
 Subclass `JournalSuite` in a test module and give it a pytest fixture ``journal`` that yields a
 fresh, open journal. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.
@@ -219,7 +219,7 @@ class JournalSuite(LeasesSuite):
         assert [row.run for row in await journal.runs()] == [*names]
 
     async def test_names_that_are_no_text(self, journal: Journal) -> None:
-        """A lone surrogate cannot be stored, and the journal goes on."""
+        """A lone surrogate cannot be stored, and the journal continues."""
         for attempt in (journal.acquire("\udcff"), journal.read("\udcff")):
             assert isinstance(await refusal(attempt), CanonicalError)
         assert (await journal.acquire("a")).head == Head()

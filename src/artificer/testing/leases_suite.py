@@ -23,7 +23,7 @@ class LeasesSuite:
         assert shown == ["", "one", "two", ""]
 
     async def test_a_refused_claim_changes_nothing(self, journal: Journal) -> None:
-        """Compare and set: the owner can go on, whether the head or the former owner refused."""
+        """Compare and set: the owner can continue, whether the head or the former owner refused."""
 
         def refuse(former: str | None) -> None:
             raise OwnedError(f"{former} lives.")

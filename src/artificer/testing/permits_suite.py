@@ -57,7 +57,7 @@ class PermitsSuite:
         assert await permits.held() == {}
 
     async def test_a_lease_that_nobody_renews_ends(self, permits: Permits) -> None:
-        """Its owner has died, and others go on."""
+        """Its owner has died, and others continue."""
         one = SharedLimit("one", 1)
         await permits.take("dead", [one], SHORT_S)
         await take_at_last(permits, "living", one)

@@ -1,4 +1,4 @@
-"""The behaviour of every provider, as tests: a provider of your own passes them too.
+"""The behaviour of every provider, as tests: your own provider passes them too.
 
 Subclass `ProviderSuite` in a test module and give it two pytest fixtures:
 
@@ -240,12 +240,12 @@ class SilentProviderSuite:
     """
 
     patience_s: float = 30
-    """Seconds in which a request has begun or is over, also on a busy machine."""
+    """Seconds in which a request has started or has ended, also on a busy machine."""
 
     async def test_a_cancelled_request_is_closed(
         self, silent: Provider, held_open: Callable[[], int]
     ) -> None:
-        """A server does not write a reply, which costs, for somebody who has gone."""
+        """A server does not write a reply, which costs, for someone who has gone."""
         sent = prepared(silent, CONVERSATION[:1])
         tasks = [asyncio.ensure_future(silent.generate(sent, lambda _: None)) for _ in range(2)]
         await self._until(lambda: held_open() == 2, "the requests do not arrive")

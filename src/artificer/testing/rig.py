@@ -59,7 +59,7 @@ ANYTHING: JsonObject = {"type": "object"}
 
 
 class SteppingClock:
-    """A clock that moves by ``step`` milliseconds whenever somebody looks at it."""
+    """A clock that moves by ``step`` milliseconds whenever someone looks at it."""
 
     def __init__(self, start: int = 1_700_000_000_000, step: int = 1) -> None:
         self.time = start

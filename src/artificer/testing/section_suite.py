@@ -1,4 +1,4 @@
-"""The behaviour of every section of manifests, as tests: the pure half of a backend of your own.
+"""The behaviour of every section of manifests, as tests: the pure half of your own backend.
 
 Subclass `SectionSuite` in a test module and give it two pytest fixtures:
 
@@ -144,7 +144,7 @@ class SectionSuite:
                 compile_schema(definition.input_schema)
 
     def test_its_name_and_keys_are_its_own(self, section: AnySection) -> None:
-        """It stands for a table of its own, which no other key of manifests is."""
+        """It stands for its own table, which no other key of manifests is."""
         assert section.name not in ManifestKeys.model_fields
         assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", section.name)
 

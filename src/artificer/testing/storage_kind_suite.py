@@ -1,4 +1,4 @@
-"""The behaviour of every storage that lasts, as tests: a kind of your own passes them too.
+"""The behaviour of every storage that lasts, as tests: your own kind passes them too.
 
 Subclass `StorageKindSuite` in a test module and give it two pytest fixtures:
 
@@ -127,7 +127,7 @@ class StorageKindSuite:
     async def test_two_processes_share_signals_budgets_and_versions(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """Each finds at once what the other writes, and goes on from its number."""
+        """Each finds at once what the other writes, and continues from its number."""
         async with _two(kind, place) as (one, two):
             start, _ = await two.signals.since(None)
             numbers = [await storage.signals.post("a", b"") for storage in (one, two, one)]

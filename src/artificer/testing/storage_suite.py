@@ -1,4 +1,4 @@
-"""The behaviour of every storage, as tests: a storage of your own passes them too.
+"""The behaviour of every storage, as tests: your own storage passes them too.
 
 Subclass `StorageSuite` in a test module and give it a pytest fixture ``storage`` that yields a
 fresh, open one:

@@ -89,7 +89,7 @@ def listed(name: str, values: object, owner: str, example: str = "[…]") -> tup
 
 
 def new_run_id(value: object) -> str:
-    """Return the id of a new run. Raises AuthorError where it would be no name of a folder."""
+    """Return the id of a new run. Raises AuthorError if it would be no name of a folder."""
     if not isinstance(value, str) or not RUN_ID.fullmatch(value):
         raise AuthorError(
             f"{shown(value)} cannot be the id of a run.",

@@ -280,7 +280,7 @@ def _defaults(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
 
 
 def _listed(value: Any) -> Any:
-    """A nested value with lists in the place of tuples."""
+    """A nested value with lists instead of tuples."""
     if isinstance(value, dict):
         members = value.items()
         return {name: _listed(m) if m.__class__ in _NESTED else m for name, m in members}

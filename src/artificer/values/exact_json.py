@@ -79,7 +79,7 @@ def is_number(value: object) -> bool:
 
 
 def is_json(text: str) -> bool:
-    """Whether a text is JSON, also where it cannot be exact."""
+    """Whether a text is JSON, even where it cannot be exact."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):

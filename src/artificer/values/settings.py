@@ -135,7 +135,7 @@ def model_of(kind: type[Struct]) -> type[BaseModel]:
 
 
 def _translated(hint: Any) -> Any:
-    """The hint with pydantic's constraints in the place of msgspec's."""
+    """The hint with pydantic's constraints instead of msgspec's."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         rules = (rule for meta in inner[1:] if isinstance(meta, Meta) for rule in _rules(meta))

@@ -45,7 +45,7 @@ def parse_canonical(text: str) -> ParsedObject | tuple[Problem, ...]:
 
 
 def _plain(text: str) -> ParsedObject | None:
-    """Read an object with the fast reader, or return None where the strict one has to look.
+    """Read an object with the fast reader, or return None if the strict one has to look.
 
     The fast reader keeps the last of several members of one name. Where no text holds an escape,
     each has two quotation marks: as many must be written as were read.

@@ -1,4 +1,4 @@
-"""Forks of builds and of their runs: each works in a repository of its own, copied from theirs."""
+"""Forks of builds and of their runs: each works in its own repository, copied from theirs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ async def tools_of_child(world: WorldResources, run: str, spec: RunSpec) -> list
     """The tools of a fork of a build's run, in its worktree.
 
     Raises:
-        OperatorError: it is not a fork, but a run of a build, which goes on with that.
+        OperatorError: it is not a fork, but a run of a build, which continues with that.
     """
     config, storage = world.config, world.storage
     folder, kind = build_folder(config, run), KINDS[spec.kind].delivers

@@ -53,7 +53,7 @@ class BuildPlace:
         """Open a build's folder.
 
         Raises:
-            NotFoundError: it is not here: the build was imported, or somebody removed it.
+            NotFoundError: it is not here: the build was imported, or someone removed it.
             ConfigError: git is missing or too old.
             GitError: git failed.
         """

@@ -37,7 +37,7 @@ class Ticked(Struct, frozen=True):
 
 
 def last_change(events: Iterable[RunEvent]) -> int:
-    """Return the number of the last record that changed a checklist; 0 where none did."""
+    """Return the number of the last record that changed a checklist; 0 if none did."""
     changes = [e.seq for e in events if isinstance(e, ItemTicked | ArtifactCreated)]
     return max(changes, default=0)
 
@@ -90,13 +90,14 @@ class Checklists:
     ) -> Ticked:
         """Tick off an item of the checklist ``name``, or take the tick back, in the name of ``by``.
 
-        ``seen`` is the checklist as the person saw it; without it, as it stands now. A run that is
-        over stays over, and no model is asked. Another process that executes the run records the
-        tick. Where none does and calls may be under way, it is recorded on resumption.
+        ``seen`` is the checklist as the person saw it; without it, the current one. A run
+        that has ended stays over, and no model is asked. Another process that executes the run
+        records the tick. Where none does and calls may be in progress, it is recorded on
+        resumption.
 
         Raises:
             NotFoundError: no such run, checklist or item.
-            ConflictError: somebody changed the item meanwhile, or the model the checklist.
+            ConflictError: someone changed the item meanwhile, or the model the checklist.
             OperatorError: the run has taken too many signals.
         """
         storage = self._resources.storage

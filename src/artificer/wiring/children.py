@@ -1,8 +1,8 @@
-"""Agents that are called as tools: each call is a run of its own, a child of the caller's run.
+"""Agents that are called as tools: each call is its own run, a child of the caller's run.
 
 The caller's process executes it, and a call takes as long as its run. Where workers execute the
-caller, the child is submitted to them: the call waits, and is performed again when the child is
-over.
+caller, the child is submitted to them: the call waits, and is performed again when the child has
+ended.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from artificer.values.blocks import Message, ToolResultBlock
 
 
 class EarlierRun(Protocol):
-    """A run, as far as another one goes on from it."""
+    """A run, as far as another one continues from it."""
 
     @property
     def id(self) -> str:
@@ -30,7 +30,7 @@ class EarlierRun(Protocol):
 
 
 EarlierMessages = EarlierRun | Sequence[Message]
-"""A run whose conversation goes on in another one, or messages such as `run.messages`."""
+"""A run whose conversation continues in another one, or messages such as `run.messages`."""
 
 
 def history_facts(history: EarlierMessages | None, toolset: Toolset) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from artificer.ports import Call
 async def dependencies(agent: AgentDefinition, passed: Any) -> Any:
     """Return what was passed to a run, or else what the factory of its agent makes.
 
-    An exception of the factory is the caller's: nothing has begun. Raises ToolDefinitionError where
+    An exception of the factory is the caller's: nothing has started. Raises ToolDefinitionError if
     a tool needs dependencies and there are none, before the agent's instructions are written.
     """
     found = passed

@@ -36,7 +36,7 @@ class Assembly(Struct, frozen=True):
     async def start(self, world: WorldResources, run: str) -> RunState:
         """Start it, within the limits of its ancestors, and return its state when it is idle.
 
-        Raises MissingExtraError, NotFoundError or ConfigError where it needs what is not here: an
+        Raises MissingExtraError, NotFoundError or ConfigError if it needs what is not here: an
         SDK, a model, a secret.
         """
         performer = self.engine.performer
@@ -48,7 +48,7 @@ class Assembly(Struct, frozen=True):
         return state
 
     async def submit(self, run: str, submission: Submission) -> None:
-        """Record its beginning; workers execute it. Raises ExistsError where it is there."""
+        """Record its beginning; workers execute it. Raises ExistsError if it is there."""
         spec = self.spec.replace(submission=submission)
         async with self.engine.writing(run, None) as ledger:
             at = self.engine.performer.clock.now()
@@ -78,7 +78,7 @@ async def with_family(world: WorldResources, engine: Engine, run: str, spec: Run
 
 
 def shared_limit(spec: RunSpec) -> SpendingLimit | None:
-    """Return what a run and its children may spend together; None where that has no limit."""
+    """Return what a run and its children may spend together; None if that has no limit."""
     limit = SpendingLimit(spec.limits.total_tokens, spec.limits.cost_micros)
     return limit if _calls_agents(spec) and limit != SpendingLimit() else None
 
@@ -86,7 +86,7 @@ def shared_limit(spec: RunSpec) -> SpendingLimit | None:
 def parent_of(run: str, spec: RunSpec) -> str:
     """Return the run whose model called this one's agent; empty if there is none.
 
-    A fork of a child has a name of its own, and is nobody's child.
+    A fork of a child has its own name, and is nobody's child.
     """
     ours = spec.parent and not spec.belongs_to_build and run.startswith(f"{spec.parent}.")
     return spec.parent if ours else ""
@@ -95,14 +95,14 @@ def parent_of(run: str, spec: RunSpec) -> str:
 async def end_children(world: WorldResources, run: str, state: RunState) -> None:
     """End the runs that the calls of a cancelled run have left open, and those below them.
 
-    A crash may come before their end; so this is done whenever somebody looks after such a run.
+    A crash may come before their end; so this is done whenever someone looks after such a run.
     """
     if state.reason in ("cancelled", "interrupted"):
         await _end_called(world, run, state.run_spec, caller_ended(state))
 
 
 async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
-    """End a run that workers execute, as far as this needs none; return whether it is over.
+    """End a run that workers execute, as far as this needs none; return whether it has ended.
 
     One that has got a signal to end, as it has without a reason, takes that with a worker. Only the
     runs that it has called end here: they may have all the workers. Raises NotFoundError,
@@ -135,11 +135,11 @@ async def _end_called(
 
 
 async def _end_child(world: WorldResources, run: str, state: RunState, why: str) -> bool:
-    """End a run and those below it; return whether it is over, not only about to end."""
+    """End a run and those below it; return whether it has ended, not only about to end."""
     try:
         take_over = state.run_spec.submission is None
         ended = await idle_engine(world).cancel(run, why, take_over=take_over)
-    except (OwnedError, Fenced):  # a worker executes it, and ends it with what is under way
+    except (OwnedError, Fenced):  # a worker executes it, and ends it with what is in progress
         await _have_it_end(world, run, state, why)
         return False
     await end_children(world, run, ended)
@@ -147,7 +147,7 @@ async def _end_child(world: WorldResources, run: str, state: RunState, why: str)
 
 
 def caller_ended(caller: RunState) -> str:
-    """Return why a run has no use any more: its caller was ended. Empty where it was not."""
+    """Return why a run has no use any more: its caller was ended. Empty if it was not."""
     ended = caller.phase is RunPhase.FINISHED and caller.reason in ("cancelled", "interrupted")
     return f"The run that called it was {caller.reason}." if ended else ""
 

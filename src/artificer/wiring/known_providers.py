@@ -17,7 +17,7 @@ from artificer.wiring.secrets import VENDOR_KEYS, opened_secrets
 class KnownProvider(Struct, frozen=True, kw_only=True):
     """A provider that is built in or configured.
 
-    ``key_variable`` is the variable of its API key, empty where it needs none, ``key_place`` where
+    ``key_variable`` is the variable of its API key, empty if it needs none, ``key_place`` where
     a key was found, ``ready`` whether a request could be sent: a key is there or not needed, and
     the address is known. ``base_url`` is empty for a vendor's own SDK, and where it is not known.
     """

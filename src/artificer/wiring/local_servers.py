@@ -86,7 +86,7 @@ async def local_models(
 
 
 async def _models(known: KnownProvider, secrets: Secrets) -> tuple[str, ...] | None:
-    """Return the models that a server lists; none where it lists none, None where it is not there.
+    """Return the models that a server lists; none where it lists none, None if it is not there.
 
     A server that is busy with a reply may be silent for long: a connection is enough to be there.
     """

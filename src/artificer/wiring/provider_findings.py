@@ -20,7 +20,7 @@ SDKS = {"anthropic": "anthropic", "openai": "openai", "openai-chat": "openai"}
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderFinding:
-    """A provider: ``ok`` is None where it was never set up, and False where a setting is missing.
+    """A provider: ``ok`` is None if it was never set up, and False if a setting is missing.
 
     ``key`` is the variable that holds its key, or empty. ``checked`` is False for a server that
     needs no key: nobody has looked whether it runs.

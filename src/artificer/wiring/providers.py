@@ -202,7 +202,7 @@ def made(kind: ProviderKind, place: ProviderPlace) -> Provider:
 
 
 def mapper_of(spec: RunSpec | None, config: Config, own: Mapping[str, Provider]) -> Provider | None:
-    """Return what maps requests as a recorded run's provider did; None where it is unknown here.
+    """Return what maps requests as a recorded run's provider did; None if it is unknown here.
 
     ``own`` are the providers of the program, by their names. Without one, a replay says that
     requests were not recomputed.

@@ -143,7 +143,7 @@ class WorldResources:
         return consult_here()
 
     def consult(self, policy: Policy | None = None) -> Consult | None:
-        """Return what evaluates Cedar policies, or None where it is not installed.
+        """Return what evaluates Cedar policies, or None if it is not installed.
 
         Raises:
             MissingExtraError: it is not installed, and ``policy`` needs it.

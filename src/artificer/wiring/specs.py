@@ -164,7 +164,7 @@ def limits_for(model: str, recorded: Limits, config: Config) -> Limits:
 
 
 def price_of(model: str, limits: Limits, config: Config) -> Price | None:
-    """The model's price. A cost limit needs one: raises ConfigError where it is not known."""
+    """The model's price. A cost limit needs one: raises ConfigError if it is not known."""
     if model.startswith(f"{CALLER}/"):  # no model is asked
         return Price(input=0, output=0)
     price = config.price_of(model)

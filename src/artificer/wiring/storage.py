@@ -79,13 +79,13 @@ class OpenStorage:
 
     @property
     def files(self) -> BlobFiles | None:
-        """The blobs that are files; None where none are."""
+        """The blobs that are files; None if none are."""
         storage: object = self.storage
         return storage.files if isinstance(storage, HasFiles) else None
 
     @property
     def aging(self) -> AgingBlobs | None:
-        """The blobs that were put apart from records; None where none are collected."""
+        """The blobs that were put apart from records; None if none are collected."""
         storage: object = self.storage
         return storage.aging if isinstance(storage, HasAging) else None
 
@@ -106,31 +106,31 @@ class OpenStorage:
 
     @property
     def search_index(self) -> SearchIndex | None:
-        """Which records hold which words; None where the storage has no index."""
+        """Which records hold which words; None if the storage has no index."""
         storage: object = self.storage
         return storage.search_index if isinstance(storage, Indexed) else None
 
     @property
     def run_index(self) -> RunIndex | None:
-        """How each run stands; None where the storage has no index."""
+        """How each run stands; None if the storage has no index."""
         storage: object = self.storage
         return storage.run_index if isinstance(storage, HasRunIndex) else None
 
     @property
     def assignments(self) -> Assignments | None:
-        """Which worker has which run; None where one machine has all workers."""
+        """Which worker has which run; None if one machine has all workers."""
         storage: object = self.storage
         return storage.assignments if isinstance(storage, HasAssignments) else None
 
     @property
     def arrivals(self) -> Arrivals | None:
-        """The new runs and signals; None where nothing announces them."""
+        """The new runs and signals; None if nothing announces them."""
         storage: object = self.storage
         return storage.arrivals if isinstance(storage, HasArrivals) else None
 
     @property
     def world_name(self) -> str:
-        """The name by which other servers know the world; empty where it has none of its own."""
+        """The name by which other servers know the world; empty if it has none of its own."""
         storage: object = self.storage
         return storage.world_name if isinstance(storage, HasWorldName) else ""
 

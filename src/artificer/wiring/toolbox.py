@@ -97,7 +97,7 @@ def used(tools: Iterable[ExecutedTool], recorded: Toolset) -> list[ExecutedTool]
 
 
 def _is_same(here: ToolDefinition, recorded: ToolDefinition) -> bool:
-    """Return whether a run can go on with a tool.
+    """Return whether a run can continue with a tool.
 
     A tool that makes artifacts is part of this program: a later release takes more arguments, and
     all that an earlier one took. Calls are checked against the recorded schema either way.

@@ -159,7 +159,7 @@ def _element(page: Page, arguments: ActionArguments) -> Locator:
 
 
 async def submit(page: Page, element: Locator) -> None:
-    """Send the form that an element is, or belongs to. Raises ActionError where there is none."""
+    """Send the form that an element is, or belongs to. Raises ActionError if there is none."""
     if not await follow(page, element.evaluate(_SUBMIT)):
         raise ActionError("This element belongs to no form.")
 

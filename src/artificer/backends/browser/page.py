@@ -87,10 +87,10 @@ class BrowserPage:
         return page
 
     async def close(self) -> None:
-        """End the browser; one that was running before goes on without our page. Not cut short by
+        """End the browser; one that was running before continues without our page. Not cut short by
         what it does meanwhile.
         """
-        with contextlib.suppress(Exception):  # whatever is wrong with it: it is over
+        with contextlib.suppress(Exception):  # whatever is wrong with it: it has ended
             if self._browser is not None:
                 await asyncio.wait_for(self._browser.close(), CLOSE_SECONDS)
         with contextlib.suppress(Exception):

@@ -47,7 +47,7 @@ def browser_program(*, headless: bool = True) -> str | None:
 async def launch(
     playwright: Playwright, keys: BrowserKeys, env: Mapping[str, str], proxy: str
 ) -> tuple[Browser, BrowserContext]:
-    """Start a browser. Raises NotFoundError where there is none, and Playwright's Error."""
+    """Start a browser. Raises NotFoundError if there is none, and Playwright's Error."""
     program = browser_program(headless=keys.headless)
     if program is None:
         raise NotFoundError("Chromium is not installed.", hint="apt install chromium")

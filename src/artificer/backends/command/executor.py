@@ -116,7 +116,7 @@ class CommandExecutor:
     ) -> None:
         """``cwd`` is the folder they run in, and that path arguments cannot leave (default: the
         current one). Output that is too long for an envelope is kept in ``blobs``, if there are
-        any. ``evidence`` is where calls that need a folder of their own get it (default: a
+        any. ``evidence`` is where calls that need their own folder get it (default: a
         temporary folder). ``grants`` is what a sandbox lets them do (default: there is none),
         ``sandboxes`` those to choose from. ``secrets`` finds the values of references (default: in
         the environment), ``now`` is the time of the evidence.
@@ -297,7 +297,7 @@ class CommandExecutor:
         return self._evidence
 
     def _spill(self, tool: CommandFile) -> Path | None:
-        """Where a long output goes that somebody will want all of."""
+        """Where a long output goes that someone will want all of."""
         wanted = self._blobs is not None or tool.manifest.output.script is not None
         return Path(tempfile.gettempdir()) if wanted else None
 

@@ -51,7 +51,7 @@ async def judge_output(
     """Say what became of a run that ended by itself.
 
     ``parser`` is the manifest's own, if it has one; ``start`` starts it, for ``seconds``. What the
-    program wrote into ``output_file`` is read in the place of its standard output.
+    program wrote into ``output_file`` is read instead of its standard output.
     """
     if finished.exit_code not in manifest.part.success_exit:
         return CommandOutcome("error")

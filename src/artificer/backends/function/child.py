@@ -40,7 +40,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    os._exit(0)  # the call is over, whatever threads or exit handlers the function has left
+    os._exit(0)  # the call has ended, whatever threads or exit handlers the function has left
 
 
 def _own_streams() -> int:

@@ -84,7 +84,7 @@ class ToolOptions(TypedDict, total=False):
 
 
 def must_need_none(tools: Iterable[object]) -> None:
-    """Raise ToolDefinitionError where a function tool needs dependencies; its run has none."""
+    """Raise ToolDefinitionError if a function tool needs dependencies; its run has none."""
     for tool in tools:
         if isinstance(tool, FunctionTool) and (needed := tool._signature.deps) is not None:
             name = getattr(needed, "__name__", str(needed))

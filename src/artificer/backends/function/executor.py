@@ -164,7 +164,7 @@ async def _in_thread(function: Callable[[], Ended], call: Call) -> Receipt:
 
 
 def _leave(work: ThreadWork, call: Call) -> None:
-    """Let a thread go on, and have others learn of it: here, and in other processes."""
+    """Let a thread continue, and have others learn of it: here, and in other processes."""
     if call.locks is not None:
         held = ExitStack()
         try:
@@ -179,7 +179,7 @@ def _leave(work: ThreadWork, call: Call) -> None:
 
 
 class _Unstopped(Struct, frozen=True):
-    """A coroutine or a thread that goes on after its call (ports.Outliving)."""
+    """A coroutine or a thread that continues after its call (ports.Outliving)."""
 
     call: Call
     ended: asyncio.Future[Ended]
@@ -212,7 +212,7 @@ def _receipt(call: Call, ended: Ended | None) -> Receipt:
 
 
 def _unstopped(call: Call) -> Receipt:
-    """Return the receipt of a function that goes on although its time is up."""
+    """Return the receipt of a function that continues although its time is up."""
     if call.definition.effect == "pure":
         return _receipt(call, None)
     seconds = call.definition.timeout_ms / 1000

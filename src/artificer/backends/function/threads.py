@@ -23,7 +23,7 @@ _free = threading.Semaphore(MAX_THREADS)
 
 
 class ThreadWork:
-    """A function at work in a thread of its own. Must be made in an event loop."""
+    """A function at work in its own thread. Must be made in an event loop."""
 
     def __init__(self, work: Callable[[], Ended]) -> None:
         self._work = work

@@ -2,7 +2,7 @@
 
 A call's changes are written down first, next to the run's evidence, under the call's own
 place. A call that is performed again after a crash finds it there: files that are as they were are
-changed, files that are changed already are left, and anything else is somebody else's work, which
+changed, files that are changed already are left, and anything else is someone else's work, which
 is not touched.
 """
 
@@ -27,7 +27,7 @@ _NAME = "changes.json"
 
 @dataclass(frozen=True)
 class HostChange:
-    """One file: as it is, and as it is to be; None where there is none."""
+    """One file: as it is, and as it is to be; None if there is none."""
 
     path: str
     before: Content | None
@@ -60,7 +60,7 @@ class Changer:
         self._evidence = evidence
 
     def begun(self, call: Call) -> ChangePlan | None:
-        """Return the plan that this call had begun before a crash, if there is one."""
+        """Return the plan that this call had started before a crash, if there is one."""
         try:
             plan = ChangePlan.read((self._place(call) / _NAME).read_bytes())
         except (FileNotFoundError, InvalidValueError):
@@ -90,7 +90,7 @@ class Changer:
         return plan
 
     def finish(self, plan: ChangePlan) -> None:
-        """Carry out what is left of a plan. Raises Refusal where somebody else has been."""
+        """Carry out what is left of a plan. Raises Refusal where someone else has been."""
         states = {step.path: self._digest(step.path) for step in plan.steps}
         strange = [s.path for s in plan.steps if states[s.path] not in (s.before, s.after)]
         if strange:

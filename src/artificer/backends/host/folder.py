@@ -87,7 +87,7 @@ class Folder:
             os.close(handle)
 
     def kind(self, parts: PathParts) -> os.stat_result | None:
-        """Return the status of a path, links not followed; None where nothing is."""
+        """Return the status of a path, links not followed; None if nothing is."""
         if not parts:
             return self.root.stat()
         try:
@@ -132,7 +132,7 @@ class Folder:
                 return Content(stream.read(MAX_FILE_BYTES), status.st_mode & 0o777)
 
     def find(self, parts: PathParts) -> Content | None:
-        """A whole file, or None where there is nothing."""
+        """A whole file, or None if there is nothing."""
         try:
             return self.read(parts)
         except Missing:

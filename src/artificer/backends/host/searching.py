@@ -1,4 +1,4 @@
-"""Finding files and lines; expressions run in a process of their own, which can be ended."""
+"""Finding files and lines; expressions run in their own process, which can be ended."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def search(
     context: int,
     limit: int,
 ) -> str:
-    """Find lines: what a process of its own does, because an expression may take for ever."""
+    """Find lines: what its own process does, because an expression may take for ever."""
     expression = compiled(pattern, ignore_case=ignore_case)
     return find_lines(Folder(Path(folder)), tuple(parts), expression, glob, context, limit)
 

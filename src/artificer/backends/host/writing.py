@@ -41,7 +41,7 @@ class HostWriter:
         }
 
     def perform(self, call: Call) -> Receipt:
-        """Perform a call that changes files, or finish what it had begun before a crash."""
+        """Perform a call that changes files, or finish what it had started before a crash."""
         plan = self._changer.begun(call)
         if plan is not None:
             begun = plan

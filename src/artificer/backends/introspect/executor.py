@@ -55,7 +55,7 @@ class IntrospectExecutor:
         return {"run": call.run, "height": view.height, "hash": view.hash, **answer}
 
     async def _view(self, call: Call) -> RunView:
-        """The run at the height that the call asks for. Raises Refusal where there is none."""
+        """The run at the height that the call asks for. Raises Refusal if there is none."""
         least, exact = (tell.number(call.arguments, name) for name in ("at_least", "exact"))
         if least is not None and exact is not None:
             raise ToolRefusal("Say at_least or exact, and not both.", "invalid")

@@ -1,6 +1,6 @@
 """The connection to one MCP server: opened on first use, reopened after the server's death.
 
-A connection lives in a task of its own, because the SDK must leave it where it entered it; calls
+A connection lives in its own task, because the SDK must leave it where it entered it; calls
 come from any task.
 """
 
@@ -97,7 +97,7 @@ class McpLink:
         Raises LinkError, and TimeoutError when the time is up.
 
         A server of ours that did not answer in time, or whose call was cancelled, is ended: it
-        would go on with the call. A server behind a URL receives a cancellation.
+        would continue with the call. A server behind a URL receives a cancellation.
         """
         from mcp.types import CallToolRequest, CallToolRequestParams, InputRequiredResult
 

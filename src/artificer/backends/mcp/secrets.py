@@ -12,7 +12,7 @@ from artificer.errors import ConfigError
 from artificer.secrets.resolver import Secrets
 
 _SECRET_NAME = re.compile("(?i)authorization|cookie|secret|token|key|passw")
-"""Names of headers, variables and settings whose values are secrets, also where they are given as
+"""Names of headers, variables and settings whose values are secrets, even where they are given as
 they are."""
 
 

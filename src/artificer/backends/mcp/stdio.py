@@ -158,7 +158,7 @@ class StdioServer:
                 await self._writer.drain()
 
     async def _watch(self, inbox: Inbox) -> None:
-        """Notice the server's end also where something it started still holds its pipe."""
+        """Notice the server's end even where something it started still holds its pipe."""
         await self._process.exited()
         await asyncio.sleep(DRAIN_GRACE)
         self._died(inbox)

@@ -56,7 +56,7 @@ def opened_beneath(root: Path, path: str, *, follow: bool = True) -> Iterator[in
 
 @cache
 def by_kernel() -> LookUp | None:
-    """openat2; None where there is none: before Linux 5.6, and where a container forbids it."""
+    """openat2; None if there is none: before Linux 5.6, and where a container forbids it."""
     if sys.platform != "linux":
         return None
     syscall = ctypes.CDLL(None, use_errno=True).syscall

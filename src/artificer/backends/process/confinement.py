@@ -12,7 +12,7 @@ from artificer.backends.process.start import Process
 from artificer.manifests.keys import LimitKeys
 
 Spawn = Callable[[Sequence[str], Held | None], Process]
-"""Starts a command in a session of its own, its streams and its environment already chosen."""
+"""Starts a command in its own session, its streams and its environment already chosen."""
 
 
 class Confinement(Protocol):

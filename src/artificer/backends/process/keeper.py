@@ -31,7 +31,7 @@ MAX_DESCRIPTORS = 8
 """Most descriptors that come with a request."""
 
 OVER = b"."
-"""Sent to a keeper: the call is over, end what is left of it, and wait for another request."""
+"""Sent to a keeper: the call has ended, end what is left of it, and wait for another request."""
 
 SIZE_BYTES = 8
 """Length of the number that a request begins with: that of its other bytes."""
@@ -56,7 +56,7 @@ def keep(leash: socket.socket) -> NoReturn:
     """Be a keeper: start what the leash asks for, and end it and all that it left.
 
     The keeper writes to the leash ``started PID KEEPER`` or ``failed ERRNO``, and ``ended STATUS``
-    when the process has ended. It does not reap it before the call is over, so that its number
+    when the process has ended. It does not reap it before the call has ended, so that its number
     means no other.
     """
     try:
@@ -80,7 +80,7 @@ def _disregard(*_: object) -> None:
 
 
 def _keep(leash: socket.socket, request: Request) -> bool:
-    """Start a program, and return whether its call is over and the leash asks for another."""
+    """Start a program, and return whether its call has ended and the leash asks for another."""
     pid = _start(leash, request)
     for descriptor in request.streams:
         os.close(descriptor)
@@ -222,7 +222,7 @@ def encoded(
 ) -> bytes:
     """A request as it is sent, without its descriptors: three streams, locks, a ruleset if any.
 
-    Raises ValueError where a text cannot be given to a program.
+    Raises ValueError if a text cannot be given to a program.
     """
     flags = "" if landlock is None else str(landlock)
     variables = (text for pair in env.items() for text in pair)

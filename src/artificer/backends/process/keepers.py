@@ -68,7 +68,7 @@ class Keepers:
             return self._spares.pop()
 
     def give_back(self, leash: socket.socket) -> None:
-        """Have a keeper whose call is over end what is left of it, and wait for another one."""
+        """Have a keeper whose call has ended end what is left of it, and wait for another one."""
         with contextlib.suppress(OSError), self._lock:
             if len(self._spares) < MAX_SPARES:
                 leash.send(keeper.OVER)
@@ -94,7 +94,7 @@ class Keepers:
             control = self._started()
             try:
                 socket.send_fds(control, [b"."], [leash.fileno()])
-            except (BrokenPipeError, ConnectionError):  # somebody has ended it
+            except (BrokenPipeError, ConnectionError):  # someone has ended it
                 self.forget()
                 if last:
                     raise

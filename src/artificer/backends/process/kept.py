@@ -192,7 +192,7 @@ def start_kept(
     locks: Sequence[int] = (),
     held: Held | None = None,
 ) -> Kept:
-    """Start a program under a keeper, in a session of its own, with these standard streams.
+    """Start a program under a keeper, in its own session, with these standard streams.
 
     It inherits the locks and nothing else. Raises OSError when it cannot be started.
     """

@@ -26,7 +26,7 @@ _OPTIONS = {
 def set_limits(pid: int, limits: LimitKeys | None) -> None:
     """Limit a child of ours, and whatever it starts from then on.
 
-    Raises OSError where the system cannot do so (it is not Linux).
+    Raises OSError if the system cannot do so (it is not Linux).
     """
     wanted = _wanted(limits) if limits is not None else {}
     if wanted and not hasattr(resource, "prlimit"):
@@ -40,7 +40,7 @@ def set_limits(pid: int, limits: LimitKeys | None) -> None:
 
 
 def limits_command(limits: LimitKeys | None) -> list[str]:
-    """The beginning of a command that sets limits on the rest of it; nothing where there are none.
+    """The beginning of a command that sets limits on the rest of it; nothing if there are none.
 
     A limit that we are held to ourselves stays.
     """

@@ -59,10 +59,10 @@ async def run_process(
 ) -> Finished:
     """Run a program to its end, or until its time is up.
 
-    It gets this environment and no other, this standard input and a session of its own. This
+    It gets this environment and no other, this standard input and its own session. This
     returns when the program has exited, even if something it left behind still holds its output;
     that, and at a timeout or a cancellation the program with all its descendants, is ended first.
-    ``limits`` hold for it and, each for itself, for its children. ``stdio`` takes all of its
+    ``limits`` hold for it and, each for itself, for its children. ``stdio`` takes all its
     output, for a caller who wants it. ``confinement`` is the sandbox that holds it, ``lock``
     what it holds as long as anything of it lives.
 

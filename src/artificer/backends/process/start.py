@@ -94,7 +94,7 @@ def start(
     lock: Path | None = None,
     held: Held | None = None,
 ) -> Process:
-    """Start a program in a session of its own, with these standard streams and this environment.
+    """Start a program in its own session, with these standard streams and this environment.
 
     ``lock`` is what it holds as long as anything of it lives, and ``held`` what it may not leave.
     Raises OSError or ValueError when it cannot be started.

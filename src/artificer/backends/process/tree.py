@@ -41,7 +41,7 @@ class _Process(NamedTuple):
 
 @dataclass
 class ProcessTree:
-    """The tree below ``root``, a child of ours that leads a session of its own.
+    """The tree below ``root``, a child of ours that leads its own session.
 
     ``mark`` is the value of MARK in its environment. The root must not have been reaped: as long
     as it is ours, its number cannot be given to a stranger.
@@ -136,7 +136,7 @@ class ProcessTree:
     def _is_marked(self, pid: int) -> bool:
         try:
             environment = _read(f"/proc/{pid}/environ")
-        except OSError:  # gone, or somebody else's
+        except OSError:  # gone, or someone else's
             return False
         return f"{MARK}={self.mark}".encode() in environment.split(b"\0")
 

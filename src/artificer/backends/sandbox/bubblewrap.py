@@ -93,7 +93,7 @@ def _mounts(rules: Rules) -> list[tuple[str, Path]]:
 
 
 def _is_seen(path: Path, way: str, ways: Mapping[Path, str]) -> bool:
-    """Whether the nearest folder above shows a path in the same way: a mount of its own would add
+    """Whether the nearest folder above shows a path in the same way: its own mount would add
     nothing, and cannot be made where it is a symbolic link, such as the Python of an environment.
     """
     above = next((parent for parent in path.parents if parent in ways), None)

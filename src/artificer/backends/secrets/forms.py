@@ -49,7 +49,7 @@ _BASES = (
 
 @lru_cache(maxsize=256)
 def forms_of(value: str) -> frozenset[str]:
-    """Every form of a value that is a text of its own, with whatever stands around it."""
+    """Every form of a value that is its own text, with whatever stands around it."""
     if len(value) < MIN_ENCODED:
         return frozenset({value})
     data = value.encode("utf-8", "replace")

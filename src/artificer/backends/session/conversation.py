@@ -253,7 +253,7 @@ class Conversation:
             result.child = detection.type
 
     def _wrong_seat(self) -> str:
-        """Why a line would be read by somebody else than it is for."""
+        """Why a line would be read by someone else than it is for."""
         name, detection = self._program.tool.name, self._program.keys.child_detection
         kind = detection.type if detection else "child"
         if self._prompts.seat is Seat.CHILD:
@@ -290,7 +290,7 @@ class Conversation:
         """End the program when it is not used, or its time is up; note when it has ended."""
         why = await self.tenure.expired(terminal.exit)
         if why is None and self.tenure.is_busy:
-            return  # the interaction under way will tell
+            return  # the interaction in progress will tell
         self.tenure.lost = "it ended between two calls" if why is None else f"it was ended: {why}"
         self._terminal = None
         await terminal.end()

@@ -1,4 +1,4 @@
-"""A program on a terminal of its own (a PTY), reached by what it reads and writes there.
+"""A program on its own terminal (a PTY), reached by what it reads and writes there.
 
 Not by ``pty.fork``, and so not by the libraries that build on it: forking a process that has
 threads and much memory is slow, and may deadlock before the program begins. The program is

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
 SHORTEST_WAIT = 0.05
-"""Seconds: the time of what is under way is looked at no more often."""
+"""Seconds: the time of what is in progress is looked at no more often."""
 
 
 class UsageLimits(Protocol):
@@ -48,7 +48,7 @@ class UsageLimiter:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is under way."""
+        """Whether a call is in progress."""
         return self._lock.locked()
 
     @contextlib.asynccontextmanager
@@ -91,7 +91,7 @@ class UsageLimiter:
     ) -> str | None:
         """Wait until nobody has used it for too long or its time is up, and say which.
 
-        None when it has ``ended`` before. With ``spares_calls`` a call under way is waited for.
+        None when it has ``ended`` before. With ``spares_calls`` a call in progress is waited for.
         """
         while True:
             now = time.monotonic()

@@ -1,6 +1,6 @@
 """Workspaces as folders: checking a version out, and committing what became of it.
 
-A folder remembers in a file of its own what was checked out, so that committing it is held against
+A folder remembers in its own file what was checked out, so that committing it is held against
 that version. Symbolic links, sockets and devices are skipped and reported to the caller.
 """
 

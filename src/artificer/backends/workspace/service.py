@@ -17,7 +17,7 @@ from artificer.ports import BlobStore, Versions
 
 
 class Resolved(Struct, frozen=True):
-    """A tree that somebody named: version 0 is the empty one before the first."""
+    """A tree that someone named: version 0 is the empty one before the first."""
 
     workspace: str
     version: int
@@ -72,7 +72,7 @@ class Workspaces:
         return version.root
 
     def resolve(self, name: str, number: int | None = None) -> Resolved | None:
-        """The tree of a version, or of the head; None where there is none."""
+        """The tree of a version, or of the head; None if there is none."""
         head = self.head(name)
         number = (head or None) if number is None else number
         if number is None:

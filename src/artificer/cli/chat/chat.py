@@ -121,7 +121,7 @@ async def _send(conversation: TerminalChat, line: str) -> None:
 
 
 def _next(read: Callable[[], str]) -> str | None:
-    """Return the next line; None where Ctrl-C discards it. Raises EOFError."""
+    """Return the next line; None if Ctrl-C discards it. Raises EOFError."""
     try:
         return read()
     except KeyboardInterrupt:

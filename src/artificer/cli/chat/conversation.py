@@ -114,7 +114,7 @@ class TerminalChat:
         return run
 
     async def _reply(self, run_id: str, work: Awaitable[Run]) -> Run:
-        """Let a run go on. Ctrl-C cancels the reply, and keeps the conversation."""
+        """Let a run continue. Ctrl-C cancels the reply, and keeps the conversation."""
         self._printer.begin(run_id)
         with self._cancelled_by_ctrl_c(run_id):
             try:
@@ -147,7 +147,7 @@ class TerminalChat:
             loop.remove_signal_handler(signal.SIGINT)
 
     def _report(self, run: Run) -> None:
-        """Report a reply that did not come to its end."""
+        """Report a reply that did not end."""
         match run.status:
             case "completed":
                 pass

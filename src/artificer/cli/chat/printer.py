@@ -37,7 +37,7 @@ class ReplyPrinter(Observer):
             self._show(event)
 
     def resumed(self, run: str, state: RunState) -> None:
-        """Take over how far a run is that goes on here."""
+        """Take over how far a run is that continues here."""
         if run in (self.run, None):
             self._translator_of(run).resumed(state)
 

@@ -24,7 +24,7 @@ REPORT_WIDTH = 160
 class BuildProgress:
     """Shows the progress of a build, and of the runs that it started, on a screen.
 
-    ``run`` is the build's id once it is known. Runs outside of a build are ignored.
+    ``run`` is the build's id once it is known. Runs outside a build are ignored.
     """
 
     def __init__(self, screen: Screen) -> None:

@@ -110,7 +110,7 @@ def _stands(summary: RunSummary) -> str:
 
 
 async def _tree(archive: Archive, summary: RunSummary) -> Tree | None:
-    """A run with those below it; None where its records do not say."""
+    """A run with those below it; None if its records do not say."""
     try:
         return await tree_of(archive, await archive.get(summary.run))
     except ArtificerError:

@@ -23,7 +23,7 @@ from artificer.system.utc import utc_text
 from artificer.world import World
 
 _OVER = get_args(DeliverableStatus)
-"""The statuses of runs that cannot go on."""
+"""The statuses of runs that cannot continue."""
 
 _WITHOUT_CONTENTS = ("pruned", "unreadable")
 """The statuses of runs of which nothing is known: one may be pruned by its name alone."""
@@ -51,7 +51,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
 async def _choose(world: World, options: PruneOptions) -> list[RunSummary]:
     """The runs to prune, with those that chosen builds started.
 
-    Raises OperatorError for one that was named and can go on, before anything is pruned.
+    Raises OperatorError for one that was named and can continue, before anything is pruned.
     """
     named = [await world.archive.find(run) for run in options.runs]
     every = await world.archive.summaries()
@@ -111,7 +111,7 @@ def _goes_on(status: str) -> bool:
 
 
 def _unfinished_above(run: str, statuses: Mapping[str, str]) -> str:
-    """The run that this one is part of which goes on, and so may still read its result."""
+    """The run that this one is part of which continues, and so may still read its result."""
     above = run.rpartition(".")[0]
     while above and not _goes_on(statuses.get(above, "")):
         above = above.rpartition(".")[0]

@@ -81,7 +81,7 @@ class ClientApprover:
         return _read(result, self._user())
 
     def answer(self, result: ElicitResult | None) -> None:
-        """Deliver the answer of the client's user, which arrived in a call of its own."""
+        """Deliver the answer of the client's user, which arrived in its own call."""
         if self._answered is not None and not self._answered.done():
             self._answered.set_result(result)
 

@@ -30,7 +30,7 @@ PROGRESS_SECONDS = 1.0
 
 
 class Caller(ScriptedProvider):
-    """A client in the place of the model: it requests one call, and then ends the run."""
+    """A client instead of the model: it requests one call, and then ends the run."""
 
     def __init__(self, tool: str, arguments: str) -> None:
         super().__init__(self._answer)
@@ -120,7 +120,7 @@ class Underway:
         return True
 
     async def end(self) -> None:
-        """End the run if it is in progress, and wait for it, also after a cancellation."""
+        """End the run if it is in progress, and wait for it, even after a cancellation."""
         import anyio
 
         if self.task is None or self.task.done():

@@ -49,7 +49,7 @@ def add_role(config: Config, role: str, rights: RoleRights) -> bool:
 
 
 def settle_world(config: Config, *, is_copy: bool) -> str:
-    """Let a restored world go on here, or a copy as a world of its own; return its id.
+    """Let a restored world continue here, or a copy as its own world; return its id.
 
     Raises:
         ConfigError: there is no world, or its objects are another one's.

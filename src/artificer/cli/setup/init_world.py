@@ -105,7 +105,7 @@ def _written(settings: Settings, options: InitOptions, url: str) -> None:
 
 
 def _configuration(settings: Settings, options: InitOptions, url: str) -> Config:
-    """Return the configuration with this world. Raises ConfigError where the file has another."""
+    """Return the configuration with this world. Raises ConfigError if the file has another."""
     config = load_config(home=settings.home, project=settings.project)
     named = (_written_already(), config.storage)  # the environment may name it, too
     if Path(FILE_NAME).exists() and url not in named and not options.print_sql:

@@ -33,9 +33,9 @@ async def cancel(settings: Settings, options: CancelOptions) -> Exit:
 
 
 async def _let_worker_end(world: World, run: str, reason: str) -> None:
-    """Let the worker that executes a run end it, with the tools that are under way.
+    """Let the worker that executes a run end it, with the tools that are in progress.
 
-    Otherwise it would learn only when a tool ends that the run is over.
+    Otherwise it would learn only when a tool ends that the run has ended.
     """
     await world.send(run, Cancel(reason=reason))
     for _ in range(CHECKS):

@@ -47,7 +47,7 @@ def names_of(host: str, port: int, more: Iterable[str]) -> frozenset[str]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen. Raises OperatorError where that cannot be.
+    """Listen. Raises OperatorError if that cannot be.
 
     What is sent leaves at once: asyncio sees to that only where it makes the socket itself, and
     otherwise the body of an answer waits 40 ms until its head was acknowledged.

@@ -39,7 +39,7 @@ def cost(micros: int | None) -> str:
 
 
 def milliseconds(time: datetime | None) -> int | None:
-    """Return a time of UTC that somebody has typed as milliseconds since 1970."""
+    """Return a time of UTC that someone has typed as milliseconds since 1970."""
     return None if time is None else int(time.replace(tzinfo=UTC).timestamp() * 1000)
 
 

@@ -15,7 +15,7 @@ from artificer.wiring.toolbox import ToolBox
 
 
 async def perform(executor: Executor, call: Call) -> Receipt:
-    """Perform a call outside of any run: what it started ends with it."""
+    """Perform a call outside any run: what it started ends with it."""
     try:
         return await executor.execute(call)
     finally:

@@ -111,7 +111,7 @@ def read_help(text: str) -> list[HelpOption]:
 
 
 def _continued(lines: list[str], column: int) -> Iterator[str]:
-    """Yield the lines that go on with a description, which begins at this column."""
+    """Yield the lines that continue with a description, which begins at this column."""
     for line in lines:
         indented = len(line) - len(line.lstrip())
         if not line.strip() or indented < min(column, 8) or line.lstrip().startswith("-"):
@@ -120,7 +120,7 @@ def _continued(lines: list[str], column: int) -> Iterator[str]:
 
 
 def _sentence_lines(line: str, lines: list[str]) -> Iterator[str]:
-    """Yield the lines that go on with a sentence: neither indented nor empty."""
+    """Yield the lines that continue with a sentence: neither indented nor empty."""
     for following in lines:
         if line.rstrip().endswith(".") or not following.strip() or following[0].isspace():
             return

@@ -82,7 +82,7 @@ class TemporalDispatcher:
             await self._assigned.hand_over(wanted.run, start)
 
     async def wake(self, run: str, cause: str) -> None:
-        """Signal the workflow of a run, and start it where there is none. Raises OperatorError."""
+        """Signal the workflow of a run, and start it if there is none. Raises OperatorError."""
         await self._start(DispatchedRun(run), cause, "wake", cause)
 
     async def cancel(self, run: str, reason: str) -> None:
@@ -91,7 +91,7 @@ class TemporalDispatcher:
         await self._start(DispatchedRun(run), cause, "cancel", cause)
 
     async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
-        """Execute runs until the task is cancelled; those under way then get ``grace_s``."""
+        """Execute runs until the task is cancelled; those in progress then get ``grace_s``."""
         stopping = False
 
         @activity.defn(name=ACTIVITY)
@@ -165,10 +165,10 @@ class TemporalDispatcher:
 
     @asynccontextmanager
     async def _beating(self) -> AsyncIterator[None]:
-        """Tell the server that this worker lives, as long as a segment goes on."""
+        """Tell the server that this worker lives, as long as a segment continues."""
 
         async def beat() -> None:
-            while True:  # that it has begun is known: most segments end before the first beat
+            while True:  # that it has started is known: most segments end before the first beat
                 await asyncio.sleep(self._beat_s / 5)
                 activity.heartbeat()
 

@@ -33,7 +33,7 @@ _AGAIN = RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=tim
 
 @workflow.defn(name=WORKFLOW)
 class RunWorkflow:
-    """Has a run executed until it is over."""
+    """Has a run executed until it has ended."""
 
     def __init__(self) -> None:
         self._causes: list[str] = []
@@ -53,7 +53,7 @@ class RunWorkflow:
 
     @workflow.run
     async def run(self, run: str, cause: str, lane: str, beat_s: float) -> None:
-        """Execute segments until the run is over."""
+        """Execute segments until the run has ended."""
         for _ in range(SEGMENTS):
             end = await self._segment(run, cause, lane, beat_s)
             over = end["kind"] == "over"
@@ -72,7 +72,7 @@ class RunWorkflow:
             )
         except TimeoutError:
             return "timer"
-        except asyncio.CancelledError:  # somebody cancels the workflow itself
+        except asyncio.CancelledError:  # someone cancels the workflow itself
             return "cancel:cancelled in Temporal"
         return (self._cancels or self._causes).pop(0)
 

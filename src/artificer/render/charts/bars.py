@@ -93,7 +93,7 @@ def _values_fit(values: list[float], count: int, canvas: Canvas, upright: bool) 
 def _with_values(
     rows: list[ChartSpec], encoding: ChartSpec, along: str, across: str
 ) -> list[ChartSpec]:
-    """Add the value beyond the end of each bar, outside of it also below zero."""
+    """Add the value beyond the end of each bar, outside it also below zero."""
     upright = along == "x"
     places: dict[str, ChartSpec] = {
         "above": {"dy": -8} if upright else {"dx": 6, "align": "left"},

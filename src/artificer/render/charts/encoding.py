@@ -253,7 +253,7 @@ def _level(
 def _standing(
     references: Sequence[Reference], axis: ChartSpec, canvas: Canvas, unit: str
 ) -> list[ChartSpec]:
-    """Return upright lines whose words stand above the drawing, each in a line of its own."""
+    """Return upright lines whose words stand above the drawing, each in its own line."""
     layers: list[ChartSpec] = []
     mark = {"type": "text", "color": SOFT, "align": "left", "baseline": "middle", "dx": 4}
     for number, reference in enumerate(sorted(references, key=lambda r: -r.value)):
@@ -272,7 +272,7 @@ def _standing(
 
 
 def zero_line(*, upright: bool) -> list[ChartSpec]:
-    """Return the line from which bars start, at zero, also where some point down."""
+    """Return the line from which bars start, at zero, even where some point down."""
     rule = {"type": "rule", "color": STRONG_LINE}
     zero = {"field": "zero", "type": "quantitative"}
     across = "y" if upright else "x"

@@ -93,7 +93,7 @@ class TreeBuilder:
         return None
 
     async def relay(self, run: str, state: RunState, signal: bytes) -> None:
-        """Leave a signal for every run of the build that is under way.
+        """Leave a signal for every run of the build that is in progress.
 
         An idle run is not paused too: it would pause again when it is resumed.
         """

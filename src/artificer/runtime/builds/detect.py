@@ -105,7 +105,7 @@ class Project(Value):
         )
 
     def with_validation(self, argv: tuple[str, ...]) -> Project:
-        """The same with a phase's validation command as a tool of its own."""
+        """The same with a phase's validation command as its own tool."""
         command = ProjectCommand(name="run_validation", purpose="test", argv=argv)
         return self.replace(commands=(command, *self.commands))
 

@@ -18,7 +18,7 @@ _LOCK = "lock"
 _LONGEST_NAME = 200
 TRIES = 20
 PAUSE_S = 0.1
-"""How often, and how many seconds apart, it is tried while somebody else may be about to end."""
+"""How often, and how many seconds apart, it is tried while someone else may be about to end."""
 
 
 @asynccontextmanager

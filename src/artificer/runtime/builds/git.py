@@ -182,7 +182,7 @@ class Git:
             raise GitError(f"git update-ref failed: {clip(answer.err, 400)}.")
 
     async def merge_base(self, one: str, other: str) -> str | None:
-        """A best common ancestor of two commits; None where they share no history."""
+        """A best common ancestor of two commits; None if they share no history."""
         answer = await self.ask("merge-base", one, other)
         if answer.exit_code > 1:
             raise GitError(f"git cannot compare two commits: {clip(answer.err, 200)}.")

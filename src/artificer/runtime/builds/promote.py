@@ -52,7 +52,7 @@ async def promote(
 
     ``built`` is the commit that the build's journal names. Where the build's own refs point to
     does not count, for any program of the build could have moved them.
-    If ``into`` has gone on since the build began, the two are merged first, and ``commands`` have
+    If ``into`` has continued since the build began, the two are merged first, and ``commands`` have
     to pass on the merged tree. Nothing is changed unless all of it can be.
 
     Raises:
@@ -106,7 +106,7 @@ async def _promote(
 
 
 async def holds(project: Path, commit: str) -> bool:
-    """Whether a branch or tag of a project has a commit in its history; False where it is gone."""
+    """Whether a branch or tag of a project has a commit in its history; False if it is gone."""
     if not _is_there(project):
         return False
     git = Git(project, trusting=True)

@@ -18,7 +18,7 @@ FOLDER = "prompts"
 
 
 def load_prompts(folders: Sequence[Path] = ()) -> dict[str, str]:
-    """Read all instructions. A file in an earlier folder takes the place of one in a later.
+    """Read all instructions. A file in an earlier folder replaces one in a later.
 
     ``folders`` need not exist: the project's comes first, then the user's.
 

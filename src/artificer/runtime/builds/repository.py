@@ -77,7 +77,7 @@ class BuildRepository:
         return Worktrees(self.folder, self.git)
 
     async def _clone(self, project: Path) -> str:
-        """Clone into a folder of its own, which becomes the repository when it is whole, and return
+        """Clone into its own folder, which becomes the repository when it is whole, and return
         the commit that the project is at.
 
         git links the objects where it can and copies them where it cannot: on another file system.

@@ -85,7 +85,7 @@ def _file_fault(root: Path, file: Path) -> str | None:
         return f"cannot be read: {error.strerror}"
     if stat.S_ISLNK(found.st_mode):
         return None if _stays(root, file) else "is a symbolic link that leads out of the project"
-    if not stat.S_ISREG(found.st_mode):  # in the place of a file, a folder's files are listed too
+    if not stat.S_ISREG(found.st_mode):  # instead of a file, a folder's files are listed too
         return None if stat.S_ISDIR(found.st_mode) else "is no regular file"
     if found.st_size > MAX_FILE:
         return f"has {found.st_size} bytes; {MAX_FILE} are committed at most"

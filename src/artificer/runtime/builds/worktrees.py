@@ -144,8 +144,8 @@ class Worktrees:
         """Every path that is not as in the commit, except those that git ignores by a rule and
         those that tools leave behind.
 
-        What a scope names one by one is looked at even if it is ignored. A folder that is a
-        repository of its own ends in a slash.
+        What a scope names one by one is looked at even if it is ignored. A folder that is its own
+        repository ends in a slash.
         """
         git = self._with_files(worktree.path, worktree.index)
         listed = await git.paths(

@@ -185,7 +185,7 @@ class DiskStore:
         return sorted(found)
 
     def foreign(self) -> list[Path]:
-        """Files among the blobs that this store did not make: they are somebody else's."""
+        """Files among the blobs that this store did not make: they are someone else's."""
         names = {self._path(digest) for digest in self.digests()}
         return sorted(p for p in self._blobs.rglob("*") if p.is_file() and p not in names)
 

@@ -48,7 +48,7 @@ PATIENCE_SECONDS = 30.0
 
 
 def _retries(patience_s: float) -> RetryConfig:
-    """Try again, once in a second, until patience is over: that alone is the limit."""
+    """Try again, once in a second, until patience has ended: that alone is the limit."""
     first, longest = timedelta(seconds=0.1), timedelta(seconds=1)
     return {
         "max_retries": 1000,

@@ -80,7 +80,7 @@ class MemoryJournal:
         return Lease(epoch=epoch, head=head)
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the run up, unless somebody else has acquired it since."""
+        """Give the run up, unless someone else has acquired it since."""
         if run in self._runs and self._runs[run].epoch == epoch:
             self._owners[run] = released(self._owners[run], self._runs[run].seq)
 
@@ -96,7 +96,7 @@ class MemoryJournal:
         """Append all records or none and return the new head. See `Journal.append`.
 
         Raises:
-            Fenced: somebody else acquired the run, or its head is not ``head``.
+            Fenced: someone else acquired the run, or its head is not ``head``.
             BudgetError: a limit does not hold a reservation; nothing has changed.
             InvariantError: the records do not continue the chain from ``head``.
         """

@@ -72,7 +72,7 @@ def append_statement(append: Append, new_head: Head) -> tuple[bytes, dict[str, A
     """Return the statement of an append that leads to ``new_head``, and its values.
 
     One that costs something is to follow the lock of notes, in the same transaction: a statement
-    sees nothing that was committed after it had begun.
+    sees nothing that was committed after it had started.
     """
     values: dict[str, Any] = {
         "run": append.run,

@@ -30,7 +30,7 @@ def _channel(schema: str) -> str:
 
 
 class PostgresArrivals:
-    """The `Arrivals` of a world in PostgreSQL, over a connection of their own."""
+    """The `Arrivals` of a world in PostgreSQL, over their own connection."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -7,7 +7,7 @@ The answer to a commit can be lost with the connection. Two ways find out what i
 - Other units need the number of the transaction, which is read before: ``pg_xact_status`` tells,
   with what the transaction has left, as a server that has crashed may give the number away again.
 
-The transaction of a lost connection may still be under way, or not yet have been read by its
+The transaction of a lost connection may still be in progress, or not yet have been read by its
 server. The first is waited for, by a lock that it holds or by its number. The second can do
 nothing any more once its append is done again, or its run has another epoch: its fence finds
 another head, and fails it. See docs/decisions/0055-an-append-waits-once.md.

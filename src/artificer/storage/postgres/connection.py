@@ -89,7 +89,7 @@ class Database(Struct, frozen=True):
         return urlsplit(self.conninfo).path
 
     def connect(self, answer_seconds: int | None = None) -> Connection:
-        """Open a connection of its own; with a limit, each answer has to come within it."""
+        """Open its own connection; with a limit, each answer has to come within it."""
         soon = limits(self.conninfo, answer_seconds)
         db = psycopg.connect(self.conninfo, autocommit=True, **soon)
         try:
@@ -102,7 +102,7 @@ class Database(Struct, frozen=True):
         return db
 
     async def connect_loop(self) -> AsyncConnection:
-        """Open a connection of its own for the event loop that runs."""
+        """Open its own connection for the event loop that runs."""
         soon = limits(self.conninfo)
         db = await AsyncConnection.connect(self.conninfo, autocommit=True, **soon)
         try:

@@ -157,7 +157,7 @@ def cost_values(spending: Spending) -> dict[str, Any]:
     return values
 
 
-# Each type would be a statement of its own, so all numbers are bigint, however small.
+# Each type would be its own statement, so all numbers are bigint, however small.
 
 
 def _settling(settlement: Settlement) -> dict[str, Any]:

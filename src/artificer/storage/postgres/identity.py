@@ -1,10 +1,10 @@
 """Which world this is, and its site: a restored copy, or a server that is behind, is another one.
 
 A world has a random id, by which an object store and a Temporal server know it. A backup keeps it.
-So that two copies with one id do not both go on, the world also writes down its site: the server,
-the database and the schema that hold its tables, and the timeline of the server, which changes when
-a replica is promoted. Who writes looks at both first, over each new connection.
-See docs/decisions/0060-a-worlds-id-and-its-site.md.
+So that two copies with one id do not both continue, the world also writes down its site: the
+server, the database and the schema that hold its tables, and the timeline of the server, which
+changes when a replica is promoted. Who writes looks at both first, over each new connection. See
+docs/decisions/0060-a-worlds-id-and-its-site.md.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Identity(Struct, frozen=True):
     lost: str = ""
 
     def fault(self) -> MovedError | None:
-        """Return why nobody may write here; None where all is well."""
+        """Return why nobody may write here; None if all is well."""
         if self.lost:
             return MovedError(self.lost, hint=_ACCEPT)
         if self.known == self.site or self.goes_on:
@@ -160,7 +160,7 @@ def settle(db: Connection) -> None:
 
 
 def rename(db: Connection, world: str) -> None:
-    """Give a copy of a world an id of its own. The caller settles it."""
+    """Give a copy of a world its own id. The caller settles it."""
     db.execute("DELETE FROM meta WHERE key = 'queue'")
     db.execute(_PUT, ("world", world))
 

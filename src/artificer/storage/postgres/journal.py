@@ -62,7 +62,7 @@ class PostgresJournal:
         return lease
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the run up, unless somebody else has acquired it since.
+        """Give the run up, unless someone else has acquired it since.
 
         Raises:
             OperatorError: the database could not be written; nothing has changed.
@@ -83,7 +83,7 @@ class PostgresJournal:
         """Append all records or none, durably, and return the new head. See `Journal.append`.
 
         Raises:
-            Fenced: somebody else acquired the run, or its head is not ``head``.
+            Fenced: someone else acquired the run, or its head is not ``head``.
             MovedError: the database has lost what was appended before.
             BudgetError: a limit does not hold a reservation; nothing has changed.
             TamperedError: what an account has spent is not what was written.
@@ -123,7 +123,7 @@ class PostgresJournal:
         """Remove the contents of a run's first records and signals; the chains keep the hashes.
 
         Raises:
-            Fenced: somebody else acquired the run.
+            Fenced: someone else acquired the run.
         """
         await self._writer.perform(lambda work: work.erase(run, epoch, upto))
 

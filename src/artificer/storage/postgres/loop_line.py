@@ -5,7 +5,7 @@ longer than the server does. Here the loop itself sends the statement and waits 
 one that shares its commit with nobody. Whatever does not succeed is left to the thread.
 
 psycopg takes a statement for prepared although one before it in the pipeline had failed, so that it
-was skipped. A rollback makes it forget; where there is none, another connection is needed.
+was skipped. A rollback makes it forget; if there is none, another connection is needed.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from artificer.storage.postgres.tables import bring_up_to_date, is_made
 
 
 def settle_world(database: Database, *, is_copy: bool) -> str:
-    """Let a world go on at this site: as itself, or, with ``is_copy``, as one with an id of its
-    own; return its id. Its objects become those of this site.
+    """Let a world continue at this site: as itself, or, with ``is_copy``, as one with its own id;
+    return its id. Its objects become those of this site.
 
     Raises:
         ConfigError: there is no world, or the objects are another world's.
@@ -72,7 +72,7 @@ def check_objects(database: Database) -> None:
 def look_at(database: Database) -> tuple[OperatorError | None, Replication]:
     """Return what keeps everybody from writing, if anything, and how the server replicates.
 
-    Raises OperatorError where it cannot be reached, or is a replica itself.
+    Raises OperatorError if it cannot be reached, or is a replica itself.
     """
     try:
         with database.connect() as db:

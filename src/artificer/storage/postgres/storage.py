@@ -97,7 +97,7 @@ class PostgresStorage:
 
     @property
     def owner_leases(self) -> PostgresOwnerLeases:
-        """The leases of the owners of runs, over a connection of their own."""
+        """The leases of the owners of runs, over their own connection."""
         return PostgresOwnerLeases(self._server.database)
 
     def open(self) -> bool:

@@ -34,7 +34,7 @@ _NOTE = "SELECT hash, body FROM notes WHERE subject = %s ORDER BY entry LIMIT 1 
 class PostgresVersions:
     """`Versions` in PostgreSQL, for any number of threads, processes and machines.
 
-    They are used from threads, so they write on a connection of their own. Every method raises
+    They are used from threads, so they write on their own connection. Every method raises
     OperatorError when the database cannot be used, and TamperedError when the table says something
     else than the notes.
     """

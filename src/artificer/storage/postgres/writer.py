@@ -210,7 +210,7 @@ class WritingLine:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def chain(self) -> None:
-        """Move the world's chain on, if the database is there: somebody else may do it."""
+        """Move the world's chain on, if the database is there: someone else may do it."""
         with suppress(psycopg.Error, ArtificerError):
             catch_up(self._connected())
 

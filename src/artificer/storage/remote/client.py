@@ -112,7 +112,7 @@ class ApiClient:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """End what is under way, and close the connections."""
+        """End what is in progress, and close the connections."""
         with self._lock:
             calls, idle = list(self._calls), [one for _, one in self._idle]
             self._idle.clear()
@@ -134,7 +134,7 @@ class ApiClient:
         except asyncio.CancelledError:
             call.stop()
             await asyncio.wait((future,))
-            future.cancelled() or future.exception()  # it is over, whatever it was
+            future.cancelled() or future.exception()  # it has ended, whatever it was
             raise
 
     def send(

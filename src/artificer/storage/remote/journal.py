@@ -94,7 +94,7 @@ class RemoteJournal:
             body = {**job.token(), "of": run, "epoch": epoch}
             await self._api.ask(_Nothing, "POST", ("jobs", job.run, "give-up"), None, body)
         except Fenced:
-            return  # somebody else has it
+            return  # someone else has it
 
     async def append(
         self,

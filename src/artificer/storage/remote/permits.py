@@ -91,7 +91,7 @@ class RemotePermits:
         await self._tell("renew", permits, {"seconds": lease_s})
 
     async def give_back(self, permits: Sequence[Permit]) -> None:
-        """End permits, also of jobs that are over."""
+        """End permits, also of jobs that have ended."""
         try:
             await self._tell("give-back", permits, {})
         finally:

@@ -1,4 +1,4 @@
-"""Serving jobs: lease one, execute its run, say how it stands; and let go of what is lost."""
+"""Serving jobs: lease one, execute its run, say its status; and let go of what is lost."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class JobServer:
         """Why no job can be leased now: ``studio`` where it does not answer; nothing if it does."""
 
     async def serve(self, execute: ExecuteJob, slots: int, grace_s: float = 0) -> None:
-        """Execute at most ``slots`` jobs at once; then give back what is under way.
+        """Execute at most ``slots`` jobs at once; then give back what is in progress.
 
         When the task is cancelled, nothing more is leased. What does not end within ``grace_s`` is
-        cancelled and released, so that another worker goes on at once.
+        cancelled and released, so that another worker continues at once.
         """
         free = asyncio.Semaphore(slots)
         try:
@@ -112,7 +112,7 @@ class JobServer:
     async def _lease(self) -> HeldJob:
         """Lease the next job, however long that takes: a server may be without its database.
 
-        Raises AccessError where the token may not, NotFoundError where there are no jobs.
+        Raises AccessError if the token may not, NotFoundError if there are no jobs.
         """
         pause = self._times.pause_s
         while True:
@@ -156,7 +156,7 @@ class JobServer:
                 self._storage.snapshots.drop(job.run)
 
     async def _report(self, job: HeldJob, executing: asyncio.Future[SegmentAnswer]) -> None:
-        """Tell the server how an execution has ended; nothing where the lease was lost."""
+        """Tell the server how an execution has ended; nothing if the lease was lost."""
         if job.is_lost or executing.cancelled():
             return
         error = executing.exception()

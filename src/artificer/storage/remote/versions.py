@@ -29,7 +29,7 @@ class RemoteVersions:
         self._held = held
 
     def head(self, name: str, run: str = "") -> tuple[int, str] | None:
-        """The newest version's number and digest, or None where there is none."""
+        """The newest version's number and digest, or None if there is none."""
         return self._find(name, None, run)
 
     def get(self, name: str, number: int, run: str = "") -> str | None:

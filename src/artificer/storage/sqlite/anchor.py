@@ -44,7 +44,7 @@ def anchor_path(journal: Path) -> Path:
 
 
 def newest_mark(journal: Path) -> Mark | None:
-    """Return the highest position that a journal is known to have had; None where none is known.
+    """Return the highest position that a journal is known to have had; None if none is known.
 
     Raises:
         OperatorError: the file cannot be read.

@@ -161,7 +161,7 @@ def find_damage(data: bytes) -> Damage | None:
 
 
 def _sums(data: bytes, before: tuple[int, int], order: str) -> tuple[int, int]:
-    """Return a log's checksum of some bytes, which goes on from the one before.
+    """Return a log's checksum of some bytes, which continues from the one before.
 
     SQLite adds ``s0 += x0 + s1; s1 += x1 + s0`` for each two words. So each sum is that of the two
     before it and a word, and the last ones are products with Fibonacci numbers: far faster here.

@@ -162,7 +162,7 @@ class SqliteJournal:
         return lease
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the run up, unless somebody else has acquired it since.
+        """Give the run up, unless someone else has acquired it since.
 
         Raises:
             OperatorError: the file could not be written; nothing has changed.
@@ -185,7 +185,7 @@ class SqliteJournal:
         Cancelling a task that waits for it takes effect when the append has ended.
 
         Raises:
-            Fenced: somebody else acquired the run, or its head is not ``head``.
+            Fenced: someone else acquired the run, or its head is not ``head``.
             BudgetError: a limit does not hold a reservation; nothing has changed.
             TamperedError: what an account has spent is not what was written.
             InvariantError: the records do not continue the chain from ``head``.
@@ -215,7 +215,7 @@ class SqliteJournal:
         return await self._opened(self._reader).ask(lambda db: read_records(db, run, after, limit))
 
     def records(self, run: str) -> list[Record]:
-        """Return all records of a run, in any thread and also when the journal is closed.
+        """Return all records of a run, in any thread and even when the journal is closed.
 
         Raises:
             TamperedError: a record is not what was written.
@@ -234,7 +234,7 @@ class SqliteJournal:
         """Remove the contents of a run's first records and signals; the chains keep the hashes.
 
         Raises:
-            Fenced: somebody else acquired the run.
+            Fenced: someone else acquired the run.
         """
         await self._opened(self._writer).perform(lambda work: work.erase(run, epoch, upto))
 
@@ -289,7 +289,7 @@ class SqliteJournal:
         return await self._opened(self._writer).perform(rebuild)
 
     async def anchor(self) -> None:
-        """Make durable, outside of the file, that the journal has come this far: see `Anchored`.
+        """Make durable, outside the file, that the journal has come this far: see `Anchored`.
 
         Raises:
             OperatorError: the anchor cannot be written.

@@ -28,7 +28,7 @@ class LogSpace:
         self._size: int | None = None
 
     def add(self) -> None:
-        """Make the log longer if SQLite has come to its end since the last time.
+        """Make the log longer if SQLite has reached its end since the last time.
 
         Only within a transaction that may write: nobody else writes to the log meanwhile. Where it
         cannot be done, as on a full disk, the commit tells.

@@ -159,7 +159,7 @@ def _take(
 def _reached(
     db: sqlite3.Connection, limits: Sequence[SharedLimit], now: float
 ) -> LimitReached | None:
-    """Return the one of the limits that leaves no room for longest; None where all do."""
+    """Return the one of the limits that leaves no room for longest; None if all do."""
     found = []
     for limit in limits:
         (count,) = db.execute(
@@ -183,8 +183,8 @@ def _forget_dead(db: sqlite3.Connection, owner: ProcessOwner) -> bool:
 
 
 def _holder(permit: str, owner: str) -> str:
-    """Return the holder of a permit: no process for that of a worker over HTTP, which goes on when
-    the studio dies that has taken it.
+    """Return the holder of a permit: no process for that of a worker over HTTP, which continues
+    when the studio dies that has taken it.
     """
     return "" if permit.startswith(PREFIX) else owner
 

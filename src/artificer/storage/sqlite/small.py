@@ -1,7 +1,7 @@
 """Small blobs: bytes committed together with the records that cite them.
 
-A turn cites several (its calls, its reply, its tools). As files each would take an fsync of its
-own and could be there without its record; here they share the record's commit.
+A turn cites several (its calls, its reply, its tools). As files each would take its own fsync and
+could be there without its record; here they share the record's commit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SqliteSmall:
-    """The small blobs of a journal's file, read on a connection of their own, by any thread."""
+    """The small blobs of a journal's file, read on their own connection, by any thread."""
 
     def __init__(self, source: Source, path: Path) -> None:
         self._source = source

@@ -35,7 +35,7 @@ class SqliteStorage:
 
     ``journal.db`` holds all that the chain covers, and small blobs; ``blobs/`` the large ones;
     ``snapshots.db``, ``search.db``, ``runs.db`` and ``permits.db`` what may be lost. One connection
-    writes, in the event loop, and shares its commits; one reads, in a thread of its own; those that
+    writes, in the event loop, and shares its commits; one reads, in its own thread; those that
     threads use have a lock each.
     """
 

@@ -121,7 +121,7 @@ class Transaction:
 
         The UPDATE is the fence (invariant 6): it moves the head only for the writer that holds
         the epoch and knows the head, and it comes first, so a refused append has written nothing
-        and its neighbours in the transaction go on.
+        and its neighbours in the transaction continue.
         """
         moved = self._db.execute(
             "UPDATE runs SET seq = ?, hash = ? "

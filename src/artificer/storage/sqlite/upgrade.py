@@ -1,8 +1,8 @@
 """Making a journal of format 1 one of format 2: what its tables hold is noted in the chain.
 
-Until then signals, budgets and versions of workspaces stood in no chain, and the versions in a file
-of their own, ``workspaces.db`` next to the journal. From then on a row without a note is
-tampering, so this happens once, in one transaction.
+Until then signals, budgets and versions of workspaces stood in no chain, and the versions in their
+own file, ``workspaces.db`` next to the journal. From then on a row without a note is tampering, so
+this happens once, in one transaction.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ T = TypeVar("T")
 class SqliteVersions:
     """`Versions` in a journal's file, for any number of threads and processes.
 
-    They have a connection of their own, for they are used from threads. Every method raises
+    They have their own connection, for they are used from threads. Every method raises
     OperatorError when the file cannot be used, and TamperedError when it is damaged or says
     something else than the notes.
     """

@@ -133,7 +133,7 @@ class Begun(Struct, frozen=True):
 
 
 class Sent(Struct, frozen=True):
-    """A signal that waits for the run: its ``number`` there, 0 where none was needed."""
+    """A signal that waits for the run: its ``number`` there, 0 if none was needed."""
 
     run: str
     number: int = 0

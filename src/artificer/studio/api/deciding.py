@@ -1,6 +1,6 @@
 """Decisions of people: calls, doubts, plans and changes. Who decided is recorded.
 
-What nothing waits for is refused at once. Somebody else may decide at the same time: then the run
+What nothing waits for is refused at once. Someone else may decide at the same time: then the run
 records the later decision as one that came too late.
 """
 

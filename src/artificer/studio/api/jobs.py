@@ -88,7 +88,7 @@ class FailBody(HeldBody, frozen=True, forbid_unknown_fields=True):
 
 
 class JobAnswer(Struct, frozen=True):
-    """A job. Times are milliseconds since 1970-01-01 UTC; 0 where there is none.
+    """A job. Times are milliseconds since 1970-01-01 UTC; 0 if there is none.
 
     ``failures`` counts failed attempts since the last success; ``error`` is from the last one.
     """

@@ -21,7 +21,7 @@ class TickBody(Struct, frozen=True, forbid_unknown_fields=True):
     """An item of a checklist, and whether it is done.
 
     ``version`` and ``revision`` are those of the checklist as the person saw it: a change that
-    somebody else made meanwhile is a conflict. Without a version, the checklist counts as it is.
+    someone else made meanwhile is a conflict. Without a version, the checklist counts as it is.
     """
 
     checklist: ShortName

@@ -16,7 +16,7 @@ class LeasedJob(Struct, frozen=True):
     """A job that a worker has leased, and may write to.
 
     ``fence`` is the epoch of its run from now on, and ``head`` where the run ends. ``former`` names
-    owners that may still act: what they had begun may be under way. Times are milliseconds.
+    owners that may still act: what they had started may be in progress. Times are milliseconds.
     """
 
     run: str

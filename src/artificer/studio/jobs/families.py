@@ -26,7 +26,7 @@ AWAITED_MS = 5_000
 """How long until a run that waits for others is looked at again, without news of them."""
 
 GOING = frozenset({"queued", "leased"})
-"""The states of jobs whose runs go on by themselves."""
+"""The states of jobs whose runs continue by themselves."""
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class JobFamilies:
         self._callers: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
     def parks(self, row: JobRow, state: RunState) -> bool:
-        """Whether a job that has become idle waits until none of its runs goes on by itself.
+        """Whether a job that has become idle waits until none of its runs continues by itself.
 
         Otherwise the end of any of them queues it: a call may wait for the result of another one.
         """
@@ -68,7 +68,7 @@ class JobFamilies:
             self._idle.hurry(row.run)
 
     async def waits_on(self, row: JobRow) -> bool:
-        """Whether a parked job waits for runs of which one goes on by itself."""
+        """Whether a parked job waits for runs of which one continues by itself."""
         if not row.awaits:
             return False
         attempt, waits = self._awaited.get(row.run, (0, ()))

@@ -48,7 +48,7 @@ class IdleJobs:
                 db.execute("UPDATE jobs SET ends = 1 WHERE run = ? AND state <> 'leased'", (run,))
 
     def finish(self, run: str) -> None:
-        """Write down that the run of a job is over, unless a worker has leased it."""
+        """Write down that the run of a job has ended, unless a worker has leased it."""
         if not self._file.is_new:
             with self._file.changing() as db:
                 db.execute(

@@ -59,7 +59,7 @@ class JobFile:
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """Yield the file in a transaction. Raises OperatorError where it cannot be used."""
+        """Yield the file in a transaction. Raises OperatorError if it cannot be used."""
         with self._lock:
             try:
                 db = self._db = self._db or _opened(self._path)

@@ -84,7 +84,7 @@ class Leasing:
                 return None
 
     async def _next(self, lessee: Lessee) -> JobRow | None:
-        """Lease the job whose turn it is, and that can go on. Raises OperatorError."""
+        """Lease the job whose turn it is, and that can continue. Raises OperatorError."""
         queue, lanes = self._jobs.queue, self._jobs.lanes
         holder, worker = lessee.actor.sender, lessee.actor.name
         if (again := queue.leased_for(holder, lessee.request)) is not None:
@@ -106,9 +106,9 @@ class Leasing:
         return None
 
     async def _begin(self, row: JobRow) -> LeasedJob | None:
-        """Take the run for a lease; None where something else executes it, or it is damaged.
+        """Take the run for a lease; None if something else executes it, or it is damaged.
 
-        Raises OperatorError where the storage cannot be reached: the job is tried again.
+        Raises OperatorError if the storage cannot be reached: the job is tried again.
         """
         with suppress(Fenced):  # the lease has ended meanwhile, and may be another worker's
             try:

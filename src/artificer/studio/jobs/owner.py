@@ -11,7 +11,7 @@ from artificer.ownership.local import GONE, FormerOwner, Hold, LocalOwner
 class LeaseOwner(LocalOwner):
     """A lease that takes runs. Only a lease that has not ended is known to be alive.
 
-    A worker may be cut off and go on. So one whose lease has ended is never known to be dead,
+    A worker may be cut off and continue. So one whose lease has ended is never known to be dead,
     unless it has released its runs: its calls that are not pure become ambiguous.
     """
 

@@ -15,8 +15,8 @@ class JobPermits:
     """The permits of jobs, within the limits of this world alone, whatever a worker says of them.
 
     ``limits`` are those of each provider and ``provider/model``. A permit lasts as long as the
-    lease of its job may, unless it is given back: a worker that is cut off goes on until then. All
-    methods raise OperatorError where the storage cannot be reached.
+    lease of its job may, unless it is given back: a worker that is cut off continues until then.
+    All methods raise OperatorError if the storage cannot be reached.
     """
 
     def __init__(self, limits: Mapping[str, tuple[SharedLimit, ...]], permits: Permits) -> None:

@@ -24,7 +24,7 @@ MAX_JOBS = 100_000
 """Limit on the jobs that are not over."""
 
 KEPT = 10_000
-"""Jobs that are over, and remembered."""
+"""Jobs that have ended, and remembered."""
 
 BACKOFF_MS, MAX_BACKOFF_MS = 5_000, 300_000
 """How long a job waits after its first failure, and at most: four times as long each time."""
@@ -88,9 +88,9 @@ class JobQueue:
         wanted: JobRow | None = None,
         owner: str = "",
     ) -> JobRow | None:
-        """Lease a job as it stands, or the next one; the same one for a request sent twice.
+        """Lease a given job, or the next one; the same one for a request sent twice.
 
-        None where there is none, or something has happened to the one that is wanted.
+        None if there is none, or something has happened to the one that is wanted.
         """
         if self._file.is_new:
             return None
@@ -115,7 +115,7 @@ class JobQueue:
             return self._find(db, found.run)
 
     def begin(self, row: JobRow, epoch: int) -> None:
-        """Write down the epoch with which a lease begins. Raises Fenced where it has ended."""
+        """Write down the epoch with which a lease begins. Raises Fenced if it has ended."""
         with self._file.changing() as db:
             changed = db.execute(
                 "UPDATE jobs SET fence = ? WHERE run = ? AND state = 'leased' AND attempt = ?",
@@ -191,7 +191,7 @@ class JobQueue:
             return db.execute(query, (owner, self._now())).fetchone() is not None
 
     def leased_by(self, holder: str) -> list[JobRow]:
-        """Return the jobs that somebody has leased, whose leases have not ended."""
+        """Return the jobs that someone has leased, whose leases have not ended."""
         values = holder, self._now()
         return self._select("state = 'leased' AND holder = ? AND expires > ?", values)
 

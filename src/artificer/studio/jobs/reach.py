@@ -32,7 +32,7 @@ class FamilyReach:
     def time(self, of_worker: int, now: int) -> int:
         """Return when a reservation is made: now, whatever the clock of the worker shows.
 
-        With a time of its own a worker could end the reservations of others.
+        With its own time a worker could end the reservations of others.
         """
         return now
 

@@ -15,14 +15,14 @@ JobState = Literal["queued", "leased", "parked", "done", "dead"]
 
 
 class JobRow(Struct, frozen=True):
-    """A run that was submitted for workers, and how it stands. Times are milliseconds.
+    """A run that was submitted for workers, and its status. Times are milliseconds.
 
     ``attempt`` counts its leases, ``failures`` those that ended badly since it last went well, and
     with ``attempts`` of them it is a dead letter. ``owner`` names the last lease in the journal,
     ``fence`` is the epoch that it began with, ``holder`` who has it, and ``ended`` the digest of
     what ended it. ``tenant`` and ``lane`` are those of the run's submission. ``awaits`` is set for
-    a parked job whose run goes on when none of the runs that it has called does by itself any more,
-    ``ends`` for one whose run is to be cancelled.
+    a parked job whose run continues when none of the runs that it has called does by itself any
+    more, ``ends`` for one whose run is to be cancelled.
     """
 
     run: str
@@ -60,7 +60,7 @@ class JobPlace(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> JobPlace | None:
-        """Read a place; None where a text is none."""
+        """Read a place; None if a text is none."""
         submitted, after, run = text.partition(":")
         if not (submitted.isascii() and submitted.isdecimal() and len(submitted) <= MAX_DIGITS):
             return None
@@ -68,7 +68,7 @@ class JobPlace(Struct, frozen=True):
 
 
 def next_page(rows: Sequence[JobRow], limit: int) -> str | None:
-    """Return the place where the next page begins, or None where there is none."""
+    """Return the place where the next page begins, or None if there is none."""
     return str(JobPlace(rows[-1].submitted, rows[-1].run)) if len(rows) == limit else None
 
 

@@ -80,7 +80,7 @@ class Jobs:
         self._waits: Counter[str] = Counter()
 
     def metrics(self) -> list[Metric]:
-        """Return how many jobs there are of each state; nothing where the queue cannot be read."""
+        """Return how many jobs there are of each state; nothing if the queue cannot be read."""
         try:
             counts = self.queue.counts()
         except OperatorError as error:
@@ -152,7 +152,7 @@ class Jobs:
         return row
 
     async def heartbeat(self, row: JobRow, after: int) -> Beat:
-        """Renew a lease. Raises Fenced where it is lost, or the run was taken over."""
+        """Renew a lease. Raises Fenced if it is lost, or the run was taken over."""
         await self._check_owner(row)
         signals = await self.storage.signals.read(row.run, after)
         found = [read_signal(body) for _, body in signals]

@@ -1,4 +1,4 @@
-"""Finding jobs: the runs that were submitted to workers, and have something to go on with.
+"""Finding jobs: the runs that were submitted to workers, and have something to continue with.
 
 It begins when a worker first asks for a job: a studio without workers over HTTP leaves such runs to
 the others.
@@ -62,7 +62,7 @@ class Sweeping:
         self._task: asyncio.Future[None] | None = None
 
     def begin(self) -> None:
-        """Begin to sweep, unless that has begun."""
+        """Begin to sweep, unless that has started."""
         if self._task is None:
             self._task = asyncio.ensure_future(self._begin())
 

@@ -67,7 +67,7 @@ def _seen(name: str, form: Form) -> TickedChecklist:
 
 
 async def changes(request: Request) -> Response:
-    """Stream a word for each change of a checklist after a record, also of a run that is over."""
+    """Stream a word for each change of a checklist after a record, also of a run that has ended."""
     run = (await run_of(request)).id
     world = context_of(request).world
     after = after_of(request, number_in(request.query_params.get("after", ""), 0))

@@ -1,4 +1,4 @@
-"""Replay and verification: computed when somebody wants them, and shown as they came out."""
+"""Replay and verification: computed when someone wants them, and shown as they came out."""
 
 from __future__ import annotations
 

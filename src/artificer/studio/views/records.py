@@ -86,7 +86,7 @@ def _made(history: History, seq: int) -> tuple[str, ArtifactVersion | None]:
 
 
 def _boundary(history: History, seq: int) -> int:
-    """The last record that a fork at a record takes; 0 where none can begin."""
+    """The last record that a fork at a record takes; 0 if none can begin."""
     spec = history.run.state.run_spec
     try:
         return plan_fork(history.lines, ForkChanges(at=seq, steer="More."), spec).boundary

@@ -42,7 +42,7 @@ REPORT_POLICY = (
     "sandbox allow-popups allow-downloads;"
     " default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 )
-"""The report brings a policy of its own, which is stricter; this one is for its frame."""
+"""The report brings its own policy, which is stricter; this one is for its frame."""
 
 TEXTS: dict[str, type[Steer | FollowUp]] = {"steer": Steer, "follow-up": FollowUp}
 ENDINGS: dict[str, type[Pause | Interrupt | Cancel]] = {
@@ -58,7 +58,7 @@ MAX_WAITS = 20
 
 
 class WrittenMessage(NamedTuple):
-    """A message to a run as somebody has written it."""
+    """A message to a run as someone has written it."""
 
     action: str = ""
     text: str = ""

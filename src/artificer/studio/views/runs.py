@@ -58,7 +58,7 @@ def _filter(wanted: dict[str, str]) -> RunFilter:
 
 
 def _midnight(text: str, days: int = 0) -> int | None:
-    """Return when a day of UTC begins, or one some days later; None where the text is not a day."""
+    """Return when a day of UTC begins, or one some days later; None if the text is not a day."""
     try:
         day = date.fromisoformat(text) + timedelta(days=days)
     except (ValueError, OverflowError):

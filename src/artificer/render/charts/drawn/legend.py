@@ -99,7 +99,7 @@ def _entries(layers: Sequence[Layer], scale: ChartSpec) -> list[LegendEntry]:
 
 
 def chosen(layer: Layer, channel: str, name: str) -> Any:
-    """Return what a channel gives to a name; None where the layer does not have it."""
+    """Return what a channel gives to a name; None if the layer does not have it."""
     scale = layer.encoding.get(channel, {}).get("scale")
     return dict(zip(scale["domain"], scale["range"], strict=True))[name] if scale else None
 

@@ -103,7 +103,7 @@ def _rectangles(into: Element, plot: Plot, layer: Layer) -> None:
 
 
 def _series(plot: Plot, layer: Layer) -> Iterator[PlacedRows]:
-    """Yield the rows of each series with their places; None where a value is missing."""
+    """Yield the rows of each series with their places; None if a value is missing."""
     field = layer.encoding.get("color", {}).get("field")
     found: dict[Any, PlacedRows] = {}
     for row in layer.rows:

@@ -27,7 +27,7 @@ class Plot:
         self._scales: dict[tuple[str, int], Scale | None] = {}
 
     def scale(self, name: str, side: int) -> Scale | None:
-        """Return the scale of x or y; None where no field has a place along it."""
+        """Return the scale of x or y; None if no field has a place along it."""
         if (name, side) not in self._scales:
             self._scales[name, side] = self._made(name, side)
         return self._scales[name, side]
@@ -89,7 +89,7 @@ class Plot:
         return start, start if second is None else second
 
     def place(self, layer: Layer, row: DataRow) -> PixelPlace | None:
-        """Return the place of a row; None where a value is missing."""
+        """Return the place of a row; None if a value is missing."""
         x, y = (self._point(layer, row, name) for name in "xy")
         return None if x is None or y is None else (x, y)
 

@@ -46,7 +46,7 @@ class Linear(Struct, frozen=True):
 
 
 class Bands(Struct, frozen=True):
-    """Names along a line, each with a band of its own; without a width they are points."""
+    """Names along a line, each with its own band; without a width they are points."""
 
     indices: dict[str, int]
     first: float

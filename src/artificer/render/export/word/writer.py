@@ -237,7 +237,7 @@ def _list(writer: WordWriter, element: Element, context: Context) -> None:
 
 
 def _item(writer: WordWriter, item: Element, context: Context, continued: str) -> None:
-    """Write an item: its first paragraph has the bullet or number, the others go on below it."""
+    """Write an item: its first paragraph has the bullet or number, the others continue below it."""
     mark_place(item)
     blocks = [child for child in item if _is_block(child) and child.tag not in ("ul", "ol")]
     if len(blocks) < 2:
@@ -273,7 +273,7 @@ def _table(writer: WordWriter, element: Element, context: Context) -> None:
 
 
 def _div(writer: WordWriter, element: Element, context: Context) -> None:
-    """Write a block; one with a wide table has a page of its own, turned to the side."""
+    """Write a block; one with a wide table has its own page, turned to the side."""
     is_turned = "landscape" in classes(element) and context.into is writer.document
     if is_turned:
         tables.turn(writer.document)

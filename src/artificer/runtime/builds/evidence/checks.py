@@ -134,7 +134,7 @@ def _targets(text: str) -> object:
 
 
 def _shadows(path: str, argv: Sequence[str]) -> bool:
-    """Whether a file would be imported in the place of the runner."""
+    """Whether a file would be imported instead of the runner."""
     bare = path.removeprefix("src/")
     first = bare.partition("/")[0].removesuffix(".py")
     own = set(argv[2:3]) if argv[1:2] and argv[1] == "-m" else set()

@@ -13,7 +13,7 @@ NAMES: tuple[str, ...] = (
     "artificer.toml", "*.clad.toml", "agents.md", "agents.override.md", "claude.md",
     "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules",
     ".goosehints", ".aider.conf.yml", "copilot-instructions.md", ".mcp.json",
-    # what runs when somebody enters, opens, tests or imports
+    # what runs when someone enters, opens, tests or imports
     ".envrc", "mise.toml", ".mise.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
     "*.pth", ".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml",
     ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pip.conf", ".pypirc", ".pythonstartup",

@@ -45,7 +45,7 @@ def is_test(path: str) -> bool:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file in two versions; None where there is none. ``path`` is the newer name."""
+    """A file in two versions; None if there is none. ``path`` is the newer name."""
 
     path: str
     before: str | None

@@ -25,7 +25,7 @@ NO_TEST = (
 class Validation:
     """The result of running a check.
 
-    ``counted`` is None where the runner says no number. ``sandbox`` names what held it.
+    ``counted`` is None if the runner says no number. ``sandbox`` names what held it.
     """
 
     passed: bool
