@@ -1,4 +1,4 @@
-"""Answers of our own tools: one JSON object, in pages where there is much to list."""
+"""Answers of the built-in tools: one JSON object, in pages if there is much to list."""
 
 from __future__ import annotations
 

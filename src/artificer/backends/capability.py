@@ -1,4 +1,4 @@
-"""A backend as it is registered that no manifest declares: its tools come with the run."""
+"""The registration of a backend that no manifest declares: its tools come with the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading a folder of manifests: once, at the start, all faults together."""
+"""Loading a folder of manifests: once, at the start, reporting all faults together."""
 
 from __future__ import annotations
 

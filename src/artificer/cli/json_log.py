@@ -1,4 +1,4 @@
-"""The log of a worker or a studio: one JSON object a line, on stderr."""
+"""The log of a worker or a studio: one JSON object per line, on stderr."""
 
 from __future__ import annotations
 

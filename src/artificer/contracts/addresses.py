@@ -1,4 +1,4 @@
-"""Addresses, read strictly: what some C library would take for one is none.
+"""Addresses, parsed strictly: not everything that some C library accepts is one.
 
 ``2130706433``, ``0x7f.1`` and ``127.1`` reach 127.0.0.1 through ``inet_aton``; a zone id
 (``fe80::1%x --flood y``) may hold anything, blanks included; a name in another script may look

@@ -1,4 +1,4 @@
-"""Facts that need nothing from the world: verdicts, checked replies, the deliverable.
+"""Facts that need no outside data: verdicts, checked replies, the deliverable.
 
 They are computed here once and recorded in events. A replay computes them again and reports a
 difference, but continues from what was recorded (invariant 5).

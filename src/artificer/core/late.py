@@ -1,4 +1,4 @@
-"""The late result of a call as evidence: that it had happened, after all."""
+"""The late result of a call as evidence that the call happened after all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions that a later signal takes back before anything came of them."""
+"""Decisions that a later signal revokes before they had an effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a run: what the events so far add up to."""
+"""The state of a run: the result of reducing its events."""
 
 from __future__ import annotations
 

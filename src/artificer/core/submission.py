@@ -1,4 +1,4 @@
-"""A submission: what a run that workers execute says of who is to execute it, and when."""
+"""A submission: who should execute a run for workers, and when."""
 
 from __future__ import annotations
 

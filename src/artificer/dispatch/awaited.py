@@ -1,4 +1,4 @@
-"""The runs that a run's open calls wait for, as they stand now: those that workers execute."""
+"""The current state of the runs that a run's open calls wait for, if workers execute them."""
 
 from __future__ import annotations
 

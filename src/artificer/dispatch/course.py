@@ -1,4 +1,4 @@
-"""The course of a worker: what it executes now, and how what it has executed has ended."""
+"""The work of a worker: what it is executing, and how earlier segments ended."""
 
 from __future__ import annotations
 

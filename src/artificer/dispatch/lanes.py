@@ -1,4 +1,4 @@
-"""Lanes: groups of runs with limits of their own, which all workers of a world share."""
+"""Lanes: groups of runs with their own limits, which all workers of a world share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs that a worker leaves alone, and need not wait for before it ends."""
+"""The runs that a worker leaves alone and does not wait for when it stops."""
 
 from __future__ import annotations
 

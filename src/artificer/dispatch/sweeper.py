@@ -1,4 +1,4 @@
-"""The sweeper: it finds what the journal says is open, and has it executed.
+"""The sweeper: finds open runs in the journal, and has them executed.
 
 A dispatcher may forget everything, and nobody who posts a signal has to know one. New runs and
 signals are found by looking every moment at what is new; everything else by looking at all runs

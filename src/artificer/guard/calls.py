@@ -1,4 +1,4 @@
-"""The calls of a guarded run, as its records tell: what was called, and how it ended."""
+"""The recorded calls of a guarded run: what was called, and how it ended."""
 
 from __future__ import annotations
 

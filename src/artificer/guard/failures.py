@@ -1,4 +1,4 @@
-"""The errors of guarded calls, made from what is recorded of them."""
+"""The errors of guarded calls, made from their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``compat``: reading what the format's reference lets pass, wherever that restricts nothing."""
+"""``compat``: accepting what the format's reference accepts, wherever that restricts nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``[tool.probe]``: asking whether a call happened, in the way in which the tool itself works."""
+"""``[tool.probe]``: finding out whether a call happened, by the tool's own kind of access."""
 
 from __future__ import annotations
 

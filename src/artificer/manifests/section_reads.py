@@ -1,4 +1,4 @@
-"""Reading the section of a backend, held to its protocol: it may be a stranger's code."""
+"""Reading the section of a backend, which may be third-party code, and checking its protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands: the reader does not say."""
+"""The line of a key in a TOML file, which the parser does not report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks that tell whether the processes of calls still live.
+"""Locks that show whether the processes of calls are still alive.
 
 The processes of a call hold its lock, ``<project>/calls/OWNER/KEY``. Servers that several calls
 share hold a lock of their owner, ``<project>/owners/ID.servers``.

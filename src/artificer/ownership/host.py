@@ -1,4 +1,4 @@
-"""This machine, as others are to know it."""
+"""This machine's identity for other machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of workers that only have HTTP: a studio keeps them in the folder of its project.
+"""The jobs of workers over HTTP, which a studio keeps in its project's folder.
 
 Such a worker has no lock here. It is alive as long as its lease lasts; afterwards nobody knows.
 """

@@ -1,4 +1,4 @@
-"""The providers of a run with a list of models, as one that the runtime is given."""
+"""The providers of a run with a list of models, combined into one."""
 
 from __future__ import annotations
 

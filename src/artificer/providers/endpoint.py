@@ -1,4 +1,4 @@
-"""The server that a provider asks, and the key for it."""
+"""A provider's server and its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approvers for where nobody is."""
+"""Approvers for runs without a person."""
 
 from __future__ import annotations
 

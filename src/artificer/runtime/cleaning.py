@@ -1,4 +1,4 @@
-"""Taking secrets out of what a model writes and a provider repeats, before it is recorded."""
+"""Redacting secrets in what a model writes or a provider repeats, before it is recorded."""
 
 from __future__ import annotations
 

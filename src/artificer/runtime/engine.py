@@ -1,4 +1,4 @@
-"""The engine: begins runs, takes them up again, ends them. One loop for every kind of run."""
+"""The engine: starts, resumes and ends runs. One loop for every kind of run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explaining a run: where it stands, why, what is pending, what was refused, what to do next."""
+"""Explaining a run: its status, why, what is pending, what was refused, what to do next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explaining a build: why it stands where it does, and what to do next."""
+"""Explaining a build: the reasons for its status, and what to do next."""
 
 from __future__ import annotations
 

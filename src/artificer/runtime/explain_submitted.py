@@ -1,4 +1,4 @@
-"""Explaining a run that workers execute: who continues with it, and when."""
+"""Explaining a run that workers execute: who continues it, and when."""
 
 from __future__ import annotations
 

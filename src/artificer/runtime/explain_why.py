@@ -1,4 +1,4 @@
-"""Why a run stands where it does: the reason of its end, or what it waits for."""
+"""The reasons for a run's status: why it ended, or what it waits for."""
 
 from __future__ import annotations
 

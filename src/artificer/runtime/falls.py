@@ -1,4 +1,4 @@
-"""Runs whose workers die: each execution ends without a record, and the next one dies of it too.
+"""Runs that kill their workers: each execution ends without a new record.
 
 What a run does may end the process that executes it, as when a function takes all the memory. The
 journal shows it: the run is resumed again and again, from owners that never let go of it.

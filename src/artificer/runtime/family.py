@@ -1,4 +1,4 @@
-"""The runs of agents that a run's model called as tools, as a list that reads as a tree."""
+"""The runs of agents that a run's model called as tools, as a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that a list has read: how they stand, and where to continue when there is more."""
+"""Runs that a list has read: their status, and where to continue reading."""
 
 from __future__ import annotations
 

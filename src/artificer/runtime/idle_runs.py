@@ -1,4 +1,4 @@
-"""Work that waits for idle runs, and goes on when these get signals: calls, and jobs of a build."""
+"""Work that waits for idle runs and continues when they get signals: calls, and build jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping a world in order: what nothing refers to goes, and nothing else does."""
+"""Cleaning up a world: removing what nothing refers to, and nothing else."""
 
 from __future__ import annotations
 

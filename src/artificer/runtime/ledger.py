@@ -1,4 +1,4 @@
-"""The ledger of one run: its state, its place in the journal, and the one way to record.
+"""The ledger of one run: its state, its place in the journal, and the only way to record.
 
 ``commit`` reduces events, establishes the facts that need nothing from the world, and appends all
 of it in one commit. What it returns may then be performed: it is durable.

@@ -1,4 +1,4 @@
-"""Watching a run: empty hooks, to be overridden where someone wants to see."""
+"""Watching a run: empty hooks to override."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of how far long work over a whole world has come."""
+"""Progress reports of long work on a whole world."""
 
 from __future__ import annotations
 

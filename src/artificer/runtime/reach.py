@@ -1,4 +1,4 @@
-"""Which blobs a world refers to, on the safe side: whatever looks like a digest is a reference.
+"""The blobs that a world refers to: to be safe, anything that looks like a digest counts.
 
 The records of every run, the signals to it and the versions of every workspace are searched, and
 then the blobs that they mention, for a blob may mention others: a deliverable its artifacts, a tree

@@ -1,4 +1,4 @@
-"""After a crash: what becomes of the intents that have no receipt (invariant 3)."""
+"""After a crash: handling intents that have no receipt (invariant 3)."""
 
 from __future__ import annotations
 

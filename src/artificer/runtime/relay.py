@@ -1,4 +1,4 @@
-"""Pieces of a run for its readers in other processes: what forms, and no record holds.
+"""Pieces of a run for readers in other processes: partial output that no record contains.
 
 The process that executes runs looks for their readers when something happens in one, four times a
 second and when one begins, and sends them its pieces. It waits for nobody: what a reader's buffer

@@ -1,4 +1,4 @@
-"""The command that continues a run, for the person who reads where it stands."""
+"""The command that continues a run, for the person who reads its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of a world as a list: filtered, page by page, by an index that is not believed.
+"""The runs of a world as a list: filtered, page by page, by an index that is not trusted.
 
 The index follows the journal: a list brings it up to date, from the position up to which it was
 filled before, so that no run waits for it. A row is shown only where the journal still ends in the

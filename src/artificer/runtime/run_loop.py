@@ -33,7 +33,7 @@ _Task = asyncio.Task[Outcome]
 
 
 def is_idle(state: RunState) -> bool:
-    """Whether nothing of a run is under way: it is over, or goes on when something happens."""
+    """Whether nothing of a run is in progress: it has ended, or waits for something."""
     return state.only_waits or state.phase in IDLE
 
 

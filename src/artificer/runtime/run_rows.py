@@ -1,4 +1,4 @@
-"""A run as a row of lists: what its first record and its state say of it."""
+"""A run as a row of a list, made from its first record and its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checklists of a run as they stand, and the recording of ticks in them."""
+"""The current checklists of a run, and the recording of ticks."""
 
 from __future__ import annotations
 

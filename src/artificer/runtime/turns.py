@@ -1,4 +1,4 @@
-"""A run's records as turns: each with its request, the reply, its calls and what came of them."""
+"""A run's records as turns: each with its request, its reply, its calls and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at a run as it was at a height of its journal."""
+"""Reading a run at an earlier height of its journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of sources, held to what a secret is: a source may be anybody's program."""
+"""Checking the answers of sources, which may be third-party programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of a source that is not local, kept for a while."""
+"""A short-lived cache for the answers of a source that is not local."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of worlds that have no id of their own, from the URLs at which they are."""
+"""The names of worlds without an id, derived from their URLs."""
 
 from __future__ import annotations
 

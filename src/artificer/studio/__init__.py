@@ -1,1 +1,1 @@
-"""The studio: a world in the browser. Watch runs form, decide, look back."""
+"""The studio: a world in the browser. Watch runs, decide, look back."""

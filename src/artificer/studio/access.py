@@ -1,4 +1,4 @@
-"""Who may use the studio: a person with a session, one whom a proxy has let in, or a token.
+"""Who may use the studio: a person with a session, a person named by a proxy, or a token.
 
 The key is random, made at every start, and is part of the address that ``artificer studio``
 prints. It is exchanged for a cookie that scripts cannot read and other sites cannot send.

@@ -1,4 +1,4 @@
-"""Beginning a run with what someone has chosen, in a form or in a request."""
+"""Starting a run from a form or a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reply that is not recorded yet, as far as it has formed: for who comes to watch later."""
+"""The partial reply that is not recorded yet, for watchers who join later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People whom a reverse proxy has let in: it names them in a header.
+"""People signed in by a reverse proxy, which names them in a header.
 
 Anybody can write a header. It is believed only where the connection itself comes from one of the
 configured addresses: headers that claim another address (``X-Forwarded-For``) are never read.

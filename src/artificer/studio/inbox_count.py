@@ -1,4 +1,4 @@
-"""How many runs wait for a person, as every page says it next to its link to the inbox."""
+"""The number of runs that wait for a person, shown on every page next to the inbox link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way out of a browser: a proxy on this machine that connects only to places in scope.
+"""A browser's only way out: a proxy on this machine that connects only to places in scope.
 
 Interception inside the browser does not see where redirects lead, nor every kind of request; what
 has to come through here is everything.

@@ -1,4 +1,4 @@
-"""The context that a function tool receives, and the way of its reports to the event loop."""
+"""The context that a function tool receives, and how its reports reach the event loop."""
 
 from __future__ import annotations
 

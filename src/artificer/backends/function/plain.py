@@ -1,4 +1,4 @@
-"""Arguments of plain types, without pydantic: importing it takes longer than many a run.
+"""Arguments of plain types, without pydantic: importing it takes longer than many runs.
 
 Plain are ``str``, ``int``, ``float``, ``bool``, a ``Literal`` of strings, and lists, dicts and
 optional values of these. Whatever is not, and every argument that does not fit, is left to

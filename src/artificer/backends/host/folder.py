@@ -1,4 +1,4 @@
-"""One folder, entered by descriptors: no link in it is ever followed, so none leads out of it.
+"""One folder, opened by descriptors: no link in it is ever followed, so none leads out of it.
 
 Every segment of a path is opened from the directory before it, with ``O_NOFOLLOW``. Who changes
 links meanwhile makes a call fail; there is no moment in which the answer to a check could have

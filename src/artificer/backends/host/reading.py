@@ -1,4 +1,4 @@
-"""Telling what is in a folder: files by line or byte, directories, single entries."""
+"""Reading a folder: files by line or byte, directories, single entries."""
 
 from __future__ import annotations
 

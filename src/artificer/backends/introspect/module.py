@@ -1,4 +1,4 @@
-"""Which code and configuration decide a run: digests of files as they are at this moment."""
+"""The code and configuration that decide a run: digests of the current files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP client that MCP servers are spoken to with: no response of any size is read."""
+"""The HTTP client for MCP servers, with a limit on the size of responses."""
 
 from __future__ import annotations
 

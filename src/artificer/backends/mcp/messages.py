@@ -1,4 +1,4 @@
-"""Messages between the SDK and a server, cleaned of what the other side is not to know.
+"""Messages between the SDK and a server, without what the other side must not learn.
 
 The SDK passes the text of every error to OpenTelemetry, in spans of its own: a server may echo
 secrets there. And it puts the trace and the baggage of whatever span is current into every request,

@@ -1,4 +1,4 @@
-"""Authorization at MCP servers behind a URL, with the credentials of a client of the operator's.
+"""Authorization at MCP servers behind a URL, with the credentials of the operator's client.
 
 The SDK finds the authorization server and asks it for tokens. They live as long as the connection,
 and are taken out of what the server answers like every other secret.

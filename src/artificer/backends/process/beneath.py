@@ -1,4 +1,4 @@
-"""Looking a path up so that it cannot leave a folder: one step of the kernel's, not many of ours.
+"""Looking up a path so that it cannot leave a folder: in one step by the kernel.
 
 Following links one by one, as ``Path.resolve`` does, can be deceived by a process that changes them
 meanwhile; openat2(2) answers for one moment.

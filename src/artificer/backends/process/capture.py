@@ -1,4 +1,4 @@
-"""Keeping what comes out of a stream: its ends in memory, all of it on disk when that is wanted."""
+"""Capturing the output of a stream: its ends in memory, all of it on disk if requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holding arguments that name files inside the tools' folder, whatever symbolic links say.
+"""Keeping file arguments inside the tools' folder, whatever symbolic links say.
 
 The program opens the file later and by its name: who can change links in the folder between the
 check and that is not held by this, but by the sandbox (``docs/guides/sandbox.md``).

@@ -1,4 +1,4 @@
-"""The environment of programs: an allow-list of ours, and what a call adds to it."""
+"""The environment of programs: an allow-list, and what a call adds to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keeper of a process: starts it, and ends all that it started when its leash is let go.
+"""The keeper of a process: starts it, and ends everything it started when its leash is released.
 
 A keeper is the subreaper of what it starts (prctl(2)), so every descendant has it for an ancestor,
 also one that left its session, its parents, its descriptors and its environment. The leash is a

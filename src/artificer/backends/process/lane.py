@@ -1,4 +1,4 @@
-"""Taking turns in the order of arrival: readers go together, a writer goes alone."""
+"""Taking turns in order of arrival: readers run together, a writer runs alone."""
 
 from __future__ import annotations
 

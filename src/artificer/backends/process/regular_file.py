@@ -1,4 +1,4 @@
-"""Reading a file that others named: a regular one, and no more of it than is wanted."""
+"""Reading a file named by others: only if it is regular, and no more of it than requested."""
 
 from __future__ import annotations
 

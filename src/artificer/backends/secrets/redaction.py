@@ -1,4 +1,4 @@
-"""Secrets of tools: found in the environment at sending, and taken out of all that is kept."""
+"""Secrets of tools: looked up when a request is sent, and redacted in everything that is stored."""
 
 from __future__ import annotations
 

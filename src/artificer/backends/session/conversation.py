@@ -1,4 +1,4 @@
-"""One program that is spoken to line by line, and the limits of the conversation."""
+"""A conversation with a program, line by line, and its limits."""
 
 from __future__ import annotations
 

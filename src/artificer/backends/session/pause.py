@@ -1,4 +1,4 @@
-"""Waiting until a program on a terminal falls silent, and telling why."""
+"""Waiting until a program on a terminal falls silent, and reporting why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding what is wrong with workspaces: broken chains, trees that cannot be read, lost files."""
+"""Finding problems in workspaces: broken chains, unreadable trees, lost files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Performing the workspace tools: what is granted is checked on the workspace that was resolved.
+"""Performing the workspace tools: grants are checked on the resolved workspace.
 
 No tool takes a root or a digest to read by: a version of a named workspace is the only way in, so
 knowing a digest opens nothing.

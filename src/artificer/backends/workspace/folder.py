@@ -1,4 +1,4 @@
-"""Workspaces as folders: checking a version out, and committing what became of it.
+"""Workspaces as folders: checking out a version, and committing the changed folder.
 
 A folder remembers in its own file what was checked out, so that committing it is held against
 that version. Symbolic links, sockets and devices are skipped and reported to the caller.

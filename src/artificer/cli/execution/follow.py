@@ -1,4 +1,4 @@
-"""Following a run: its progress on the screen, and how to continue it when it breaks off."""
+"""Following a run: its progress on the screen, and how to continue it if it is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports in clients that show MCP Apps: a page for each, and an app that shows that of a result.
+"""Reports in clients that show MCP Apps: a page for each, and an app that shows a result's page.
 
 The pages are those that `artificer open` shows. The app is ours and always the same: it asks its
 client for the report that a result names, and puts it in its own place. Its policy lets its own

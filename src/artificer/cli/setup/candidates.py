@@ -1,4 +1,4 @@
-"""The words that a shell may complete: what the project has of them."""
+"""The project's words for shell completion."""
 
 from __future__ import annotations
 

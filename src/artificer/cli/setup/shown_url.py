@@ -1,4 +1,4 @@
-"""The URL of a world or of a dispatcher as it may be shown: without a password or a key."""
+"""The URL of a world or a dispatcher for display, without a password or a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Showing on a terminal how far long work has come."""
+"""Showing the progress of long work on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics of a worker, and the server that tells them."""
+"""The metrics of a worker, and the server that exposes them."""
 
 from __future__ import annotations
 

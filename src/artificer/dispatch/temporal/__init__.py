@@ -1,1 +1,1 @@
-"""Runs dispatched by Temporal, of which nothing but ids and causes is known there."""
+"""Runs dispatched by Temporal, which knows only their ids and causes."""

@@ -1,4 +1,4 @@
-"""Serving a build: what its scheduler starts, by runs of models and by a git repository.
+"""Performing a build's jobs, with runs of models and a git repository.
 
 Serving a job again comes to the same: a run has the job's key in its id, a worktree has a name,
 the same merge makes the same commit.

@@ -1,4 +1,4 @@
-"""The changed files of a commit, as far as they matter to what its validation proves."""
+"""The changed files of a commit that matter to its validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door to git: argv, bounded, and deaf to whatever a repository's content would have it do.
+"""The only access to git: argv, bounded, and unaffected by a repository's contents.
 
 A build writes files, so files are not believed. Our own repository has a configuration that we
 wrote and nothing else, and is named in every call: a ``.git`` in a worktree is never looked at.

@@ -1,4 +1,4 @@
-"""The configuration of a build's own repository: written by us, and put back before each use.
+"""The configuration of a build's own repository, restored before each use.
 
 Without a sandbox a build's programs may write wherever we may. git cannot be asked not to read a
 repository's configuration, and that can name programs to run. So it is compared before each call.

@@ -1,4 +1,4 @@
-"""Performing the jobs of a build that are about its tree, and telling what came of them as facts.
+"""Performing the jobs of a build that concern its tree, and returning their facts.
 
 Each can be performed again after a crash and comes to the same. No model has a part in any of it.
 """

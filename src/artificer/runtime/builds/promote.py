@@ -1,4 +1,4 @@
-"""Bringing a build into a person's own repository: on demand, and past nothing uncommitted.
+"""Bringing a build into a person's own repository: on demand, without touching uncommitted files.
 
 Merging and validating happen in the build's repository. The person's is given finished commits,
 and git's own fast-forward, which refuses to touch a file with changes in it.

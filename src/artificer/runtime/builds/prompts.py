@@ -1,4 +1,4 @@
-"""The instructions of the loops: ours, or a user's or a project's in their place."""
+"""The instructions of the loops: the built-in ones, or replacements by a user or a project."""
 
 from __future__ import annotations
 

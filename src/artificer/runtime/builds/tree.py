@@ -1,4 +1,4 @@
-"""The runs of a build as a list that reads as a tree: what each was for, and what it came to."""
+"""The runs of a build as a tree: the purpose and outcome of each."""
 
 from __future__ import annotations
 

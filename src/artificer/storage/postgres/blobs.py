@@ -1,5 +1,5 @@
-"""Blobs in PostgreSQL: those that are committed with records, and, where there is no store of
-their own for them, all others.
+"""Blobs in PostgreSQL: those that are committed with records, and all others, if there is no
+separate store for them.
 
 ``put`` is when a blob was put apart from records, and NULL for one that was committed with one.
 """

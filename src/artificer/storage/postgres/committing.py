@@ -1,4 +1,4 @@
-"""The one way to commit: several units of work in one transaction, and what became of it.
+"""The only way to commit: several units of work in one transaction, and its outcome.
 
 The answer to a commit can be lost with the connection. Two ways find out what it did:
 

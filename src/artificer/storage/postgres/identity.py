@@ -1,4 +1,4 @@
-"""Which world this is, and its site: a restored copy, or a server that is behind, is another one.
+"""A world's identity and its site: a restored copy, or a server that is behind, has another site.
 
 A world has a random id, by which an object store and a Temporal server know it. A backup keeps it.
 So that two copies with one id do not both continue, the world also writes down its site: the

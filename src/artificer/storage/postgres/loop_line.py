@@ -1,4 +1,4 @@
-"""A connection of the event loop's own, for a unit of work that is one statement.
+"""The event loop's own connection, for units of work that are one statement.
 
 Who commits in a thread wakes that thread, which wakes the loop again. On a busy machine that takes
 longer than the server does. Here the loop itself sends the statement and waits for the answer: for

@@ -1,4 +1,4 @@
-"""Settling a world that was restored or copied, and telling what its server does for it."""
+"""Settling a world that was restored or copied, and reporting what its server guarantees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The anchor of a journal: a small file that says how far the journal had come.
+"""The anchor of a journal: a small file that records the journal's length.
 
 The journal's own chains find a record that was changed, not one that is gone from the end: SQLite
 drops whatever follows a damaged frame of its log, and what is left is consistent. So after each

@@ -1,4 +1,4 @@
-"""Databases next to the journal that hold nothing of their own: lost, they are made again."""
+"""Databases next to the journal that are only caches, and are rebuilt if they are lost."""
 
 from __future__ import annotations
 

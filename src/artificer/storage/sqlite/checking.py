@@ -1,4 +1,4 @@
-"""Reading a journal's file as it is, to audit it."""
+"""Reading a journal's file to audit it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a journal: first what must not be lost is looked after, then SQLite may have the file."""
+"""Opening a journal: data that must not be lost is saved before SQLite opens the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The permits of shared limits in a folder, in a SQLite file of their own that may be lost.
+"""The permits of shared limits in a folder, in a separate SQLite file that may be lost.
 
 They end by the clock of the machine, which all its processes share. The room of a process that is
 known to be dead comes free before its lease ends.

@@ -1,4 +1,4 @@
-"""The index of a world's runs, in a SQLite file of its own, which may be deleted at any time."""
+"""The index of a world's runs, in a separate SQLite file, which may be deleted at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of a world's texts, in a SQLite file of its own, which may be deleted at any time.
+"""The index of a world's texts, in a separate SQLite file, which may be deleted at any time.
 
 The full-text table holds words without their texts (``content=''``): it can name a record and not
 repeat it. Rows of such a table cannot be removed one by one, and merging would keep their words

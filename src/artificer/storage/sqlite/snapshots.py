@@ -1,4 +1,4 @@
-"""Kept states of runs, in a SQLite file of their own, which may be deleted at any time."""
+"""Stored states of runs, in a separate SQLite file, which may be deleted at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing between BEGIN and COMMIT, and the one way to commit."""
+"""Writing between BEGIN and COMMIT, and the only way to commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a journal of format 1 one of format 2: what its tables hold is noted in the chain.
+"""Upgrading a journal from format 1 to 2: the contents of its tables are noted in the chain.
 
 Until then signals, budgets and versions of workspaces stood in no chain, and the versions in their
 own file, ``workspaces.db`` next to the journal. From then on a row without a note is tampering, so

@@ -1,1 +1,1 @@
-"""Runs for workers that only have HTTP: the queue, its leases, and what a worker may touch."""
+"""Runs for workers over HTTP: the queue, its leases, and what a worker may access."""

@@ -1,4 +1,4 @@
-"""Whose turn it is among the jobs: by priority, tenants in turn, lanes where they have room."""
+"""The order of jobs: by priority, tenants in turn, within the limits of lanes."""
 
 from __future__ import annotations
 

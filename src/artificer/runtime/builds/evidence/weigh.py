@@ -1,4 +1,4 @@
-"""Weighing a validation: what it says about the change, held against the same check before it."""
+"""Weighing a validation: what it shows, compared with the same check before the change."""
 
 from __future__ import annotations
 
