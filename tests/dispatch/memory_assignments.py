@@ -49,7 +49,7 @@ class MemoryAssignments:
         return "elsewhere"
 
     async def put(self, run: str, owner: str, standing: AssignmentStanding) -> None:
-        """Say how a run stands with the worker that has it."""
+        """Record the standing of a run with its worker."""
         found = self._runs.get(run)
         if found is not None and found.owner == owner:
             found.standing, found.at = standing, self._now()

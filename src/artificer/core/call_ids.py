@@ -25,7 +25,7 @@ def with_ids(used: CallIds, added: Iterable[str]) -> CallIds:
 
 
 def with_unique_ids(blocks: tuple[Block, ...], used: CallIds, turn: int) -> tuple[Block, ...]:
-    """Give a call an id of ours when the provider's is missing, odd, or was used before."""
+    """Assign a new id to a call if the provider's is missing, odd, or already used."""
     fresh: set[str] = set()
     taken = (*used, fresh)
     result: list[Block] = []

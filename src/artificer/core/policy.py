@@ -48,7 +48,7 @@ class Rule(CheckedValue):
     arguments: tuple[Condition, ...] = ()
 
     def match(self, call: PolicyQuery) -> Match:
-        """Hold this rule against a call."""
+        """Evaluate this rule for a call."""
         return self.match_arguments(call) if self.concerns(call) else NO
 
     def concerns(self, call: PolicyQuery) -> bool:
@@ -61,7 +61,7 @@ class Rule(CheckedValue):
         return bool(self.workspace or self.arguments)
 
     def match_arguments(self, call: PolicyQuery) -> Match:
-        """Hold what this rule demands of the arguments against a call that it concerns."""
+        """Evaluate this rule's conditions on the arguments of a call that it covers."""
         if not self.reads_arguments:
             return YES
         matches: list[Match] = []
@@ -245,7 +245,7 @@ def by_rules(policy: Policy, query: PolicyQuery) -> Decision:
 
 
 def consider(policy: Policy, query: PolicyQuery) -> Iterator[Considered]:
-    """Hold the rules against a call in order, up to the first that surely matches."""
+    """Evaluate the rules for a call in order, up to the first certain match."""
     for number, rule in enumerate(policy.rules, 1):
         considered = Considered(number, rule, rule.match(query))
         yield considered

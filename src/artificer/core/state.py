@@ -226,7 +226,7 @@ class RunState(Value):
 
     @property
     def only_waits(self) -> bool:
-        """Whether nothing is under way but questions about calls, and calls whose runs are idle."""
+        """Whether nothing is in progress except questions about calls, and calls of idle runs."""
         idle = [wait.intent for wait in self.waits]
         for pending in self.pending:
             if pending.type != "AskApproval" and pending.n not in idle:

@@ -58,7 +58,7 @@ class Course:
             log.info("executed", extra={"run": run, "ended": how, "seconds": seconds})
 
     def stopping(self) -> None:
-        """Say that nothing new is begun from now on."""
+        """Announce that nothing new starts from now on."""
         self.draining = True
         log.info("stopping", extra={"executing": len(self.executing)})
 

@@ -30,7 +30,7 @@ def parse_output(rule: OutputKeys, text: str, *, complete: bool) -> Parsed | Non
 
 
 def checked(rule: OutputKeys, results: JsonValue, data: str) -> Parsed:
-    """Hold results to the manifest's schema, if it has one."""
+    """Validate results against the manifest's schema, if it has one."""
     if rule.result is not None:
         problems = compile_schema(rule.result).problems(results)
         if problems:

@@ -69,7 +69,7 @@ class Hold:
         return " ".join(doubtful)
 
     async def stay(self) -> int:
-        """Make sure that nobody may take the run from its owner now. See `LocalOwner.stay`."""
+        """Ensure that no other process may take the run now. See `LocalOwner.stay`."""
         return await self._owner.stay()
 
     def end(self, *, released: bool) -> None:

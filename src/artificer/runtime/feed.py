@@ -60,7 +60,7 @@ class Subscription:
         self._missed += count
 
     def wake(self) -> None:
-        """Let the reader look, though nothing was added."""
+        """Wake the reader, although nothing was added."""
         self._changed.set()
 
     def take(self) -> tuple[list[Line | LivePiece], int]:

@@ -247,7 +247,7 @@ class RunLister:
     async def _scanned(
         self, query: RunQuery, limit: int, before: str | None, runs: int | None
     ) -> RunListing:
-        """Look at the runs of the journal: at all, or at the newest so many."""
+        """Look at the runs of the journal: all of them, or the newest ones."""
         found: list[IndexedRun] = []
         looked, searched = 0, None
         after = None if query.oldest_first else before

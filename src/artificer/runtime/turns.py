@@ -48,7 +48,7 @@ class TurnSummary(Struct):
 
 
 def turns_of(lines: Iterable[Line]) -> list[TurnSummary]:
-    """Put a run's records together to turns, in order."""
+    """Group a run's records into turns, in order."""
     teller = _Teller()
     for line in lines:
         if isinstance(line, EventLine):

@@ -87,7 +87,7 @@ async def has_signals(storage: Storage, run: str) -> bool:
 
 
 async def has_untaken(storage: Storage, run: str, state: RunState) -> bool:
-    """Whether a run as it stands, or one that it waits for, has signals that it has not taken."""
+    """Whether a run, or one that it waits for, has unread signals."""
     if await storage.signals.read(run, state.letters):
         return True
     return any(

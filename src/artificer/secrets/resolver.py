@@ -109,7 +109,7 @@ class Secrets:
         return found
 
     async def prepare(self) -> None:
-        """Learn what other sources list: texts are without it from now on."""
+        """Collect the values that other sources list; texts are redacted from now on."""
         if not self.local:
             await self._apart(self._ask_ahead, "", PATIENCE_S)
 

@@ -63,7 +63,7 @@ class Recomputed(Struct):
             del self.reserved[key]
 
     def compare(self, found: Caches, erased: Collection[str]) -> Iterator[str]:
-        """Say where tables hold something else. ``erased`` are runs whose signals may be empty."""
+        """Report where tables differ. ``erased`` are runs whose signals may be empty."""
         yield from self._signals(found, erased)
         for account, n in _differing(self.spending(), {row[:2]: row[2:] for row in found.spending}):
             what = "A reservation" if n else "The total"

@@ -74,7 +74,7 @@ class Watcher:
         self._size = 0
 
     def add(self, events: list[Rendered], size: int) -> None:
-        """Let events wait. What is too much is left to the journal, and the watcher cut off."""
+        """Buffer events. Beyond a limit, the watcher is cut off and reads from the journal."""
         if self._size + size > MAX_WAITING:
             self._waiting.clear()
             self.too_slow = self.ended = True
@@ -165,7 +165,7 @@ class Broadcast:
             self._flushing = asyncio.get_running_loop().call_later(seconds, self._flush)
 
     def _flush(self) -> None:
-        """Give the events that have come to all watchers, and wake these a few at a time."""
+        """Pass new events to all watchers, and wake them a few at a time."""
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None

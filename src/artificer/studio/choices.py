@@ -81,7 +81,7 @@ class Choices(Struct, frozen=True):
 
 
 class Offers:
-    """Looks up what a run of a world can be begun with, and remembers it for some seconds."""
+    """Looks up what a run of a world can be started with, and caches it for some seconds."""
 
     def __init__(self, world: World, agents: Mapping[str, AgentDefinition[Any]]) -> None:
         self._world = world

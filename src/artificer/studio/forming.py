@@ -64,7 +64,7 @@ class Forming:
         return first if isinstance(first, ModelDelayed) else None
 
     def _lack(self, event: EventsMissed) -> None:
-        """Say that pieces lack, once for those that follow each other."""
+        """Report missing pieces, once for each gap."""
         if not self.events or not isinstance(self.events[-1], EventsMissed):
             self.events.append(event)
 

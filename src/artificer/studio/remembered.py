@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """Looks a value up when it is wanted, by one task, and not again for ``seconds``."""
+    """Looks up a value on demand, in one task, and caches it for ``seconds``."""
 
     def __init__(self, look: Callable[[], Awaitable[T]], seconds: float) -> None:
         self._look = look

@@ -99,7 +99,7 @@ class ApiTokens:
         return token if same else None
 
     def new(self, name: str, scopes: tuple[TokenScope, ...], days: int) -> tuple[ApiToken, str]:
-        """Make a token, and return it with its text. Raises AuthorError, TamperedError."""
+        """Create a token, and return it with its text. Raises AuthorError, TamperedError."""
         if not name.strip() or not name.isprintable() or len(name) > 80:
             raise AuthorError(
                 f"{name[:100]!r} is not a valid name for a token.",

@@ -1,4 +1,4 @@
-"""The spans above those of a submitted run: its trace goes on in the processes that execute it."""
+"""The parent spans of a submitted run: its trace continues in the processes that execute it."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class _TracedRun:
     context: Context | None = None
     opened: int = 0
     calls: dict[int, tuple[Span, int]] = field(default_factory=dict)
-    """The calls under way whose span has begun, with its time, by the numbers of their intents."""
+    """The calls in progress with a started span, with its time, by the numbers of their intents."""
 
     def start_of(self, event: _Timed) -> int:
         """Return when the operation of an event began, not before the run's own span."""

@@ -1,4 +1,4 @@
-"""The behaviour of every approver, as tests: your own approver passes them too.
+"""Conformance tests for approvers, to run with your own.
 
 Subclass `ApproverSuite` in a test module and give it two pytest fixtures: ``approver``, whose
 person answers every question in the same way, and ``approves``, whether that is yes. Test both:

@@ -1,4 +1,4 @@
-"""The behaviour of all arrivals, as tests: those of your own storage pass them too.
+"""Conformance tests for arrivals, to run with your own storage.
 
 Subclass `ArrivalsSuite` in a test module and give it the pytest fixtures ``arrivals``, and
 ``elsewhere``: another open storage of the same world, as of another process.

@@ -1,4 +1,4 @@
-"""The behaviour of all assignments, as tests: those of your own storage pass them too.
+"""Conformance tests for assignments, to run with your own storage.
 
 Subclass `AssignmentsSuite` in a test module and give it the pytest fixtures ``assignments``, a
 fresh one, and ``die``, which ends the lease of the owner that it is called with. The owners

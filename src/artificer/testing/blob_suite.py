@@ -1,4 +1,4 @@
-"""The contract of every blob store, as tests: your own store passes them too.
+"""Conformance tests for blob stores, to run with your own.
 
 Subclass `BlobSuite` in a test module and give it a pytest fixture ``store`` that yields a fresh,
 empty store.

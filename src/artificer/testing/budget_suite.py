@@ -1,4 +1,4 @@
-"""The behaviour of every budget, as tests: your own budget passes them too.
+"""Conformance tests for budgets, to run with your own.
 
 Subclass `BudgetSuite` in a test module and give it a pytest fixture ``budget`` that yields a fresh
 one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.

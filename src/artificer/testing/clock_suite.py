@@ -1,4 +1,4 @@
-"""The behaviour of every clock, as tests: your own clock passes them too.
+"""Conformance tests for clocks, to run with your own.
 
 Subclass `ClockSuite` in a test module and give it a pytest fixture ``clock``.
 """

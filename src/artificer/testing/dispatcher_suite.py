@@ -1,4 +1,4 @@
-"""The behaviour of all dispatchers, as tests: your own dispatcher passes them too.
+"""Conformance tests for dispatchers, to run with your own.
 
 Subclass `DispatcherSuite` in a test module and give it a pytest fixture ``dispatcher`` that yields
 a fresh one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode. They have no

@@ -1,4 +1,4 @@
-"""The behaviour of every executor, as tests: your own executor passes them too.
+"""Conformance tests for executors, to run with your own.
 
 Subclass `ExecutorSuite` in a test module and give it three pytest fixtures:
 

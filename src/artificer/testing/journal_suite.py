@@ -1,4 +1,4 @@
-"""The contract of every journal, as tests: your own journal passes them too.
+"""Conformance tests for journals, to run with your own.
 
 Subclass `JournalSuite` in a test module and give it a pytest fixture ``journal`` that yields a
 fresh, open journal. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.

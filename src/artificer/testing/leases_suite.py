@@ -1,4 +1,4 @@
-"""The contract of every journal about who may write to a run: part of `JournalSuite`."""
+"""Conformance tests for who may write to a run: part of `JournalSuite`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The behaviour of shared limits, as tests: permits of your own pass them too.
+"""Conformance tests for shared limits, to run with your own permits.
 
 Subclass `PermitsSuite` in a test module and give it a pytest fixture ``permits``. The tests are
 coroutines: pytest-asyncio runs them in its ``auto`` mode.

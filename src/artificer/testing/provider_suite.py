@@ -1,4 +1,4 @@
-"""The behaviour of every provider, as tests: your own provider passes them too.
+"""Conformance tests for providers, to run with your own.
 
 Subclass `ProviderSuite` in a test module and give it two pytest fixtures:
 

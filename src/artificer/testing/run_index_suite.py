@@ -1,4 +1,4 @@
-"""The behaviour of every index of runs, as tests: your own index passes them too.
+"""Conformance tests for run indexes, to run with your own.
 
 Subclass `RunIndexSuite` in a test module and give it a pytest fixture ``run_index`` that yields a
 fresh one.

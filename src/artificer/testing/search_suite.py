@@ -1,4 +1,4 @@
-"""The behaviour of every index of texts, as tests: your own index passes them too.
+"""Conformance tests for search indexes, to run with your own.
 
 Subclass `SearchIndexSuite` in a test module and give it a pytest fixture ``search_index`` that
 yields a fresh one.

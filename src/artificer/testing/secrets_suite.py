@@ -1,4 +1,4 @@
-"""The behaviour of every source of secrets, as tests: one of your own passes them too.
+"""Conformance tests for sources of secrets, to run with your own.
 
 Subclass `SecretSourceSuite` in a test module and give it two pytest fixtures: ``source``, and
 ``held``, the secrets that it has, by their names. One of them has several lines.

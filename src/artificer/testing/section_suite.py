@@ -1,4 +1,4 @@
-"""The behaviour of every section of manifests, as tests: the pure half of your own backend.
+"""Conformance tests for manifest sections: the pure half of your own backend.
 
 Subclass `SectionSuite` in a test module and give it two pytest fixtures:
 

@@ -1,4 +1,4 @@
-"""The behaviour of all signals, as tests: signals of your own pass them too.
+"""Conformance tests for signals, to run with your own.
 
 Subclass `SignalsSuite` in a test module and give it a pytest fixture ``signals`` that yields fresh
 ones. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode.

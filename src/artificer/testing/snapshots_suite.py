@@ -1,4 +1,4 @@
-"""The behaviour of all snapshots, as tests: snapshots of your own pass them too.
+"""Conformance tests for snapshots, to run with your own.
 
 Subclass `SnapshotsSuite` in a test module and give it a pytest fixture ``snapshots`` that yields
 fresh ones.

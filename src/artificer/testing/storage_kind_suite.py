@@ -1,4 +1,4 @@
-"""The behaviour of every storage that lasts, as tests: your own kind passes them too.
+"""Conformance tests for durable storages, to run with your own kind.
 
 Subclass `StorageKindSuite` in a test module and give it two pytest fixtures:
 

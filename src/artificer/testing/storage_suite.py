@@ -1,4 +1,4 @@
-"""The behaviour of every storage, as tests: your own storage passes them too.
+"""Conformance tests for storages, to run with your own.
 
 Subclass `StorageSuite` in a test module and give it a pytest fixture ``storage`` that yields a
 fresh, open one:

@@ -1,4 +1,4 @@
-"""The contract of every `Versions`, as tests: one of your own passes them too.
+"""Conformance tests for `Versions`, to run with your own.
 
 Subclass `VersionsSuite` in a test module and give it a pytest fixture ``versions`` that yields a
 fresh, empty one.

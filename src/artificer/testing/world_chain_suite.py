@@ -1,4 +1,4 @@
-"""The behaviour of a storage that chains its world, as tests: one of your own passes them too.
+"""Conformance tests for storages that chain their world, to run with your own.
 
 Subclass `WorldChainSuite` in a test module and give it a pytest fixture ``storage``, as for
 `StorageSuite`. Its journal is to be `Ordered`, `Auditable`, `Signalled` and `Prunable`

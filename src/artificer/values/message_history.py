@@ -68,7 +68,7 @@ class MessageHistory(Sequence[Message]):
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Make a conversation of a JSON value. Raises what msgspec raises."""
+        """Convert a JSON value to a conversation. Raises what msgspec raises."""
         return cls(convert(value, tuple[Message, ...]))
 
     def to_json(self) -> list[Any]:

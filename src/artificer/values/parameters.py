@@ -18,7 +18,7 @@ C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
 
 PlaceOf = Callable[[str, frozenset[str]], str | None]
-"""Says where an argument belongs that a function with these parameters does not take."""
+"""Says where to put an argument that a function with these parameters does not accept."""
 
 
 def refuse_unknown(
@@ -50,7 +50,7 @@ def named_parameters(place: PlaceOf | None = None) -> Callable[[C], C]:
 
 
 def named_arguments(method: F) -> F:
-    """Make one method, a constructor or one of a class, refuse what it does not take."""
+    """Make a method or constructor reject arguments that it does not accept."""
     return cast(F, _checked(cast(FunctionType, method)))
 
 

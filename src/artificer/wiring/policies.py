@@ -1,4 +1,4 @@
-"""Holding a policy against the tools that it is for, before a run begins."""
+"""Checking a policy against the tools it covers, before a run starts."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Folder:
             return None
 
     def replace(self, parts: PathParts, data: bytes, mode: int) -> None:
-        """Put a file in its place, whole, on the disk: others see the old one or the new one."""
+        """Replace a file atomically and durably: others see the old one or the new one."""
         with self.directory(parts[:-1], make=True) as handle:
             fresh = f".{secrets.token_hex(8)}.artificer"
             try:

@@ -154,7 +154,7 @@ async def send(ready: Ready, received: Received, reach: NetworkScope) -> None:
 async def _once(
     pool: httpcore2.AsyncConnectionPool, ready: Ready, received: Received
 ) -> str | None:
-    """Make one request. Returns where it redirects to, or None when the response is read."""
+    """Send one request. Returns its redirect, or None once the response is read."""
     url = urlsplit(ready.url)
     headers = [("Host", url.netloc), *ready.headers]
     async with pool.stream(

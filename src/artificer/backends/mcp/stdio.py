@@ -172,7 +172,7 @@ class StdioServer:
         del self._errors[:-KEPT_ERRORS]
 
     async def _end(self) -> None:
-        """Let the server end by itself, unless there is no patience; then end it. Then let go."""
+        """Wait for the server to end, then end it if necessary, and release it."""
         with contextlib.ExitStack() as closers:
             closers.push(self._closers.pop_all())
             try:

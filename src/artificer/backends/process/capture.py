@@ -101,7 +101,7 @@ class Capture:
         return Stream(text=text, size=self.size, truncated=bool(missing))
 
     def close(self) -> None:
-        """Let go of the file. May be called more than once."""
+        """Close the file. May be called more than once."""
         if self._file is not None:
             self._file.close()
             self._file = None

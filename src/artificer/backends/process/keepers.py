@@ -24,7 +24,7 @@ _leashes: set[socket.socket] = set()
 
 
 def drop_leash(ours: socket.socket) -> None:
-    """Let go of a leash."""
+    """Release a leash."""
     _leashes.discard(ours)
     ours.close()
 
@@ -126,7 +126,7 @@ class Keepers:
             self._control = None
 
     def close(self) -> None:
-        """Let go of what nobody needs any more."""
+        """Release what is no longer needed."""
         self.forget()
         while self._spares:
             drop_leash(self._spares.pop())

@@ -160,7 +160,7 @@ class Kept:
         return await self._gone()
 
     async def _gone(self) -> bool:
-        """Let go of the leash, and wait for the keeper to end what is left, and itself."""
+        """Release the leash, and wait for the keeper to end what is left, and itself."""
         with contextlib.suppress(OSError):
             self._leash.shutdown(socket.SHUT_WR)
         try:

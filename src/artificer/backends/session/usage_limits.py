@@ -71,7 +71,7 @@ class UsageLimiter:
         self.lost = "it ended when the run was interrupted"
 
     def begin(self) -> None:
-        """Say that the thing is there. Its time began when it was there first."""
+        """Note that it exists. Its time started when it was first seen."""
         self._began = self._began or time.monotonic()
 
     def refusal(self) -> str | None:

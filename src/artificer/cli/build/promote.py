@@ -31,7 +31,7 @@ _NEXT_STEPS = {
 
 
 async def promote(settings: Settings, options: PromoteOptions) -> Exit:
-    """Make the build's branch, merge it, and print the commit."""
+    """Create the build's branch, merge it, and print the commit."""
     if options.no_merge and options.into:
         raise click.UsageError("--no-merge and --into exclude each other.")
     async with opened_world(settings) as world:

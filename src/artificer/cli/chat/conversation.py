@@ -52,7 +52,7 @@ class TerminalChat:
         return self._printer.reasoning
 
     def use(self, model: str | tuple[str, ...]) -> None:
-        """Let another model answer from now on, or the first of several that does."""
+        """Switch to another model, or to a list of models with fallbacks."""
         self._agent = replace(self._agent, model=model)
         self._switched = self.run is not None
 

@@ -119,7 +119,7 @@ def _unfinished_above(run: str, statuses: Mapping[str, str]) -> str:
 
 
 def _is_old(summary: RunSummary, statuses: Mapping[str, str], older_than: float | None) -> bool:
-    """Whether a run is over for so many days, and no run that may still read its result goes on."""
+    """Whether a run ended that many days ago, and no unfinished run may still read its result."""
     if older_than is None or summary.status not in _OVER:
         return False
     if _unfinished_above(summary.run, statuses):

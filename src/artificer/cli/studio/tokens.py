@@ -18,7 +18,7 @@ from artificer.system.utc import utc_day
 
 
 def new(settings: Settings, options: NewTokenOptions) -> Exit:
-    """Make a token. Raises AuthorError for a name that it cannot have."""
+    """Create a token. Raises AuthorError for an invalid name."""
     return _shown(*_tokens(settings).new(options.name, options.scope, options.days))
 
 

@@ -63,7 +63,7 @@ class TreePerformer:
                 return await self.rebuild(job)
 
     async def prepare(self, job: PrepareBase) -> facts.BasePrepared | facts.BaseRefused:
-        """Make the tree that a spec begins from."""
+        """Create the tree that a spec starts from."""
         made = await fold(self.repository.git, job.base, job.tips)
         if isinstance(made, MergeConflict):
             return facts.BaseRefused(key=job.key, report=_conflict(made))
@@ -149,7 +149,7 @@ class TreePerformer:
     async def rebuild(
         self, job: RebuildIntegration
     ) -> facts.IntegrationRebuilt | facts.RebuildRefused:
-        """Let the integration branch hold exactly these specs."""
+        """Rebuild the integration branch from exactly these specs."""
         async with self.repository.lock:
             made = await fold(self.repository.git, job.base, job.tips)
             if isinstance(made, MergeConflict):

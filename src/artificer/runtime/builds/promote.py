@@ -152,7 +152,7 @@ _FETCH = (
 
 
 async def _restored(repository: BuildRepository, built: str) -> str:
-    """Let the integration branch stand where the record says; say so if it did not."""
+    """Reset the integration branch to the recorded commit; report if it differed."""
     found = await repository.integration()
     if found == built:
         return ""
@@ -164,7 +164,7 @@ async def _restored(repository: BuildRepository, built: str) -> str:
 
 
 async def _bring(repository: BuildRepository, theirs: Git, commit: str) -> None:
-    """Take a commit over, by its name."""
+    """Fetch a commit, by its name."""
     await repository.git.run("update-ref", _PROMOTED, commit)
     await theirs.run(*_FETCH, str(repository.git_dir), _PROMOTED)
     if await theirs.commit_of(commit) is None:
@@ -172,7 +172,7 @@ async def _bring(repository: BuildRepository, theirs: Git, commit: str) -> None:
 
 
 async def _give(repository: BuildRepository, theirs: Git, built: str, branch: str) -> None:
-    """Make the branch, or move it forward if nobody works in it."""
+    """Create the branch, or move it forward if nobody works in it."""
     await _bring(repository, theirs, built)
     place = f"refs/heads/{branch}"
     before = await theirs.commit_of(place)

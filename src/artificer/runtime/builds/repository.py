@@ -63,7 +63,7 @@ class BuildRepository:
         return Git(self.folder, {"GIT_DIR": str(self.git_dir)}, guard=self.guard)
 
     def guard(self) -> None:
-        """Put the repository's configuration back, if anything but us has changed it."""
+        """Restore the repository's configuration, if anything else has changed it."""
         keep_ours(self.git_dir)
 
     @property

@@ -25,7 +25,7 @@ class Sorted:
 
 
 def sort_changes(root: Path, changed: Iterable[str], scope: Iterable[str]) -> Sorted:
-    """Hold changed paths against a scope of files and folders."""
+    """Check changed paths against a scope of files and folders."""
     entries = [entry.rstrip("/") for entry in scope]
     inside: list[str] = []
     outside: list[str] = []

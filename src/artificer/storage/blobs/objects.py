@@ -114,11 +114,11 @@ class ObjectStore:
         return digest
 
     def _write(self, digest: str, data: bytes) -> None:
-        """Put an object, also one that is there. The lock of the object is held."""
+        """Store an object, even if it exists. The lock of the object is held."""
         obstore.put(self._store, _key(digest), data, use_multipart=False)
 
     def _renew(self, digest: str, data: bytes) -> None:
-        """Make an object one that was put now, unless it was put a moment ago."""
+        """Refresh the time of an object, unless it is recent."""
         with self._lock(digest):
             modified = self._modified(digest)
             if modified is None or modified < time.time() - RENEWED_S:

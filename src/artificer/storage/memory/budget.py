@@ -33,7 +33,7 @@ class MemoryBudget:
         return Spent(self._total_of(account), self._reserved_of(account, now, ()))
 
     async def correct(self, account: str, correction: Correction) -> Amount:
-        """Put an account's total right, and return it."""
+        """Correct an account's total, and return it."""
         total = correction.of(self._total_of(account))
         self.change([corrected(account, total, correction)])
         return total

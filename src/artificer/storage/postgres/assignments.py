@@ -62,7 +62,7 @@ class PostgresAssignments:
         return "over" if before == "over" else "elsewhere"
 
     async def put(self, run: str, owner: str, standing: AssignmentStanding) -> None:
-        """Say how a run stands with the worker that has it."""
+        """Record the standing of a run with its worker."""
         values = {"run": run, "owner": owner, "standing": standing}
         await self._server.ask(lambda db: db.execute(_PUT, values))
 

@@ -164,7 +164,7 @@ class PostgresJournal:
         return await self._server.ask(audit)
 
     async def rebuild(self) -> list[str]:
-        """Put tables back as the notes say, if the chain is whole; return what was done."""
+        """Restore tables from the notes, if the chain is intact; return what was done."""
         if await self._server.ask(lambda db: audit(db, cached=False)):
             return []
         return await self._writer.perform(rebuild, notes=True)

@@ -16,7 +16,7 @@ from artificer.values.canon import digest_of
 
 @contextmanager
 def snapshot(db: Connection) -> Iterator[None]:
-    """Let all that is read be of one moment, while others continue writing."""
+    """Read everything from one consistent snapshot, while others continue writing."""
     db.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     try:
         yield

@@ -125,7 +125,7 @@ class PostgresStorage:
         return False
 
     def _prepare(self, db: Connection) -> None:
-        """Make or change the tables, and find out whether the world is where it was."""
+        """Create or upgrade the tables, and check whether the world has moved."""
         database = self._server.database
         must_take_writes(db)
         with db.transaction():

@@ -109,7 +109,7 @@ class PostgresTransaction:
         return are_there(self.db, [Trace(APPENDED, (run, head.seq, head.hash))])
 
     def begin_notes(self) -> None:
-        """Let nobody else write notes until the transaction ends: before they are looked at."""
+        """Block other writers of notes until the transaction ends, before reading them."""
         self._hold(Lock.NOTES)
 
     def note(self, note: Note) -> None:

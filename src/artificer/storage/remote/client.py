@@ -57,7 +57,7 @@ class _ErrorAnswer(msgspec.Struct):
 
 
 class ApiCall:
-    """A request under way. ``stop`` ends it from another thread; ``tries`` counts its sendings."""
+    """A request in progress. ``stop`` ends it from another thread; ``tries`` counts attempts."""
 
     def __init__(self, patience: float = PATIENCE_S) -> None:
         self.tries = 0

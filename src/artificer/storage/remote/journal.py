@@ -88,7 +88,7 @@ class RemoteJournal:
         return Lease(epoch=found.epoch, head=found.head)
 
     async def release(self, run: str, epoch: int) -> None:
-        """Give the run up: the next owner knows that its calls have ended."""
+        """Release the run: the next owner knows that its calls have ended."""
         try:
             job = self._held.of(run)
             body = {**job.token(), "of": run, "epoch": epoch}

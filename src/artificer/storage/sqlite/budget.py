@@ -53,7 +53,7 @@ class SqliteBudget:
         return Spent(Amount(row[0], row[1]), Amount(row[2], row[3]))
 
     async def correct(self, account: str, correction: Correction) -> Amount:
-        """Put an account's total right, and return it."""
+        """Correct an account's total, and return it."""
         return await self._writer.perform(lambda work: _correct(work, account, correction))
 
 

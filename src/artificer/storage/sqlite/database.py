@@ -158,7 +158,7 @@ def _create(db: sqlite3.Connection) -> None:
 
 
 def add_tables(db: sqlite3.Connection) -> None:
-    """Make the tables that a file of an older release of the same format does not have."""
+    """Create the tables that a file from an older release of the same format lacks."""
     missing = _missing_tables(db)
     if missing:
         db.execute("BEGIN IMMEDIATE")

@@ -96,7 +96,7 @@ class IndexFile:
         return True
 
     def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        """Let ``write`` change what is there; what it deletes is overwritten."""
+        """Let ``write`` change the contents; deleted data is overwritten."""
         if self._reading is not None or self._is_absent():
             return
         with self._writing() as db:

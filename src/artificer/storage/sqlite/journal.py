@@ -283,7 +283,7 @@ class SqliteJournal:
         ]
 
     async def rebuild(self) -> list[str]:
-        """Put tables back as the notes say, if the chain is whole; return what was done."""
+        """Restore tables from the notes, if the chain is intact; return what was done."""
         if not await self._opened(self._reader).ask(chain_is_whole):
             return []
         return await self._opened(self._writer).perform(rebuild)

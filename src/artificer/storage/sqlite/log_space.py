@@ -52,7 +52,7 @@ class LogSpace:
         return any(os.pread(self._file, FRAME, max(size - FRAME, 0)))
 
     def close(self) -> None:
-        """Let go of the log. May be called more than once."""
+        """Close the log. May be called more than once."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

@@ -121,7 +121,7 @@ def read_placed(db: sqlite3.Connection, after: int, upto: int) -> list[Placed]:
 
 @contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """Let all that is read be of one moment, while others continue writing."""
+    """Read everything from one consistent snapshot, while others continue writing."""
     db.execute("BEGIN")
     try:
         yield

@@ -1,4 +1,4 @@
-"""Putting tables back as the notes say, where the chain that the notes are in is whole."""
+"""Restoring tables from the notes, if the chain of the notes is intact."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class JobBlobs:
         self._lock = RLock()
 
     async def read_runs(self, journal: Journal, runs: Iterable[str]) -> None:
-        """Learn what the records of runs, and the signals to them, refer to."""
+        """Collect what the records of runs, and signals to them, refer to."""
         for run in runs:
             after = 0
             while records := await journal.read(run, after, PAGE):

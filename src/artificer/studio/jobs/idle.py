@@ -28,7 +28,7 @@ class IdleJobs:
             return db.execute(query, (run,)).fetchone() is not None
 
     def hurry(self, run: str) -> None:
-        """Have a parked job looked at now: something has happened below its run."""
+        """Look at a parked job now, because something has happened below its run."""
         if not self._file.is_new:
             with self._file.changing() as db:
                 query = "UPDATE jobs SET due = 1 WHERE run = ? AND state = 'parked'"
@@ -58,7 +58,7 @@ class IdleJobs:
                 )
 
     def put_off(self, row: JobRow, due_ms: int) -> None:
-        """Have a parked job looked at again later, unless something has happened to it since."""
+        """Schedule another look at a parked job, unless something has happened to it since."""
         with self._file.changing() as db:
             db.execute(
                 "UPDATE jobs SET due = ? WHERE run = ? AND state = 'parked' AND due = ?",

@@ -149,7 +149,7 @@ class JobRecords:
         raise NotFoundError(f"There is no blob {digest} of this job.")
 
     async def _read_signals(self, row: JobRow, blobs: JobBlobs) -> None:
-        """Learn what people have attached to messages since."""
+        """Collect the attachments of later messages."""
         for run in {run for run, _, _ in self._jobs.grants.grants(row.run)} | {row.run}:
             for _, body in await self._storage.signals.read(run):
                 blobs.allow(references(body))

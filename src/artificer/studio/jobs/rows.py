@@ -11,7 +11,7 @@ MAX_DIGITS = 16
 """Digits of a time in milliseconds."""
 
 JobState = Literal["queued", "leased", "parked", "done", "dead"]
-"""A job waits for a worker, has one, waits for a signal or a time, is over, or failed too often."""
+"""Waiting for a worker, leased, waiting for a signal or a time, ended, or failed too often."""
 
 
 class JobRow(Struct, frozen=True):

@@ -193,7 +193,7 @@ class Jobs:
         return row
 
     async def release(self, row: JobRow) -> JobRow:
-        """Give a lease back unharmed: the job is queued, and its calls are known to have ended."""
+        """Return a lease cleanly: the job is queued, and its calls are known to have ended."""
         await self.give_up(row)
         row = self.queue.end(row, "queued", "")
         self.changed.set()

@@ -156,7 +156,7 @@ class Patched:
 
 
 def apply(file: FilePatch, text: str | None) -> Patched:
-    """Put a patch on a file's text; None is a file that is not there."""
+    """Apply a patch to a file's text; None is a missing file."""
     if file.before is None and text is not None:
         return _no(file, "exists already, and the patch makes it")
     if file.before is not None and text is None:

@@ -42,7 +42,7 @@ class Drop(Struct, frozen=True):
 
 
 class MakeDirectory(Struct, frozen=True):
-    """Make a directory, unless it is there; a file of its name gives way."""
+    """Create a directory if it does not exist; replace a file of that name."""
 
     path: str
 
