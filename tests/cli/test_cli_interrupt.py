@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import threading
@@ -61,6 +62,26 @@ async def test_a_run_that_is_interrupted_can_be_resumed(
     assert resumed == f"run {run_id} · resumed"
     assert answered.startswith("turn 1  ")
     assert (await shell.run("replay", run_id)).code == 0
+
+
+@pytest.mark.req("cli-interrupt-input")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_command_that_waits_for_its_input_ends_at_the_first_signal(
+    shell: Shell, number: signal.Signals, code: int
+) -> None:
+    shell.configure("http://localhost:1")
+    process = await shell.start("run", "--kind", "chat", stdin=asyncio.subprocess.PIPE)
+    await lines_until(process.stderr, "reading stdin")
+    process.send_signal(number)
+    assert await process.wait() == code
+
+    os.mkfifo(shell.cwd / "pipe")
+    process = await shell.start("run", "--kind", "chat", "Look.", "--attach", "pipe")
+    writer = await asyncio.to_thread(os.open, shell.cwd / "pipe", os.O_WRONLY)
+    process.send_signal(number)
+    assert (await finish(process)).code == code
+    os.close(writer)
+    assert (await shell.run("runs", "--json")).json() == []
 
 
 @pytest.mark.req("cli-interrupt")

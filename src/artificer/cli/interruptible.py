@@ -40,6 +40,27 @@ def run_async(main: Coroutine[Any, Any, T]) -> T:
         ) from error
 
 
+@contextmanager
+def interrupted_at_once() -> Iterator[None]:
+    """Let a signal end what blocks the thread of the loop: reading a pipe that nobody writes to.
+
+    Raises Interrupted, where nothing has begun that would have to be ended in order.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        raise Interrupted(number)
+
+    before = [(number, signal.signal(number, on_signal)) for number in SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
 async def _until_signal(main: Coroutine[Any, Any, T]) -> T:
     task = asyncio.current_task()
     assert task is not None

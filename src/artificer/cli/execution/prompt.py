@@ -6,10 +6,15 @@ import os
 import select
 import stat
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
+from artificer.cli.interruptible import interrupted_at_once
 from artificer.cli.terminal.console import note
+from artificer.ports import Attachment
+from artificer.ports.attachment import attachment_at
 
 LONGEST = 8 * 1024 * 1024
 """Bytes of the longest prompt: no model reads more."""
@@ -53,7 +58,14 @@ def _is_piped() -> bool:
 def _standard_input() -> bytes:
     if _is_piped() and not select.select([sys.stdin], [], [], PATIENCE)[0]:
         note("reading stdin; end it with Ctrl-D, or use </dev/null")
-    return sys.stdin.buffer.read(LONGEST + 1)
+    with interrupted_at_once():
+        return sys.stdin.buffer.read(LONGEST + 1)
+
+
+def read_attachments(paths: Iterable[Path]) -> list[Attachment]:
+    """Return the attachments in files, which may be pipes. Raises what `attachment_at` raises."""
+    with interrupted_at_once():
+        return list(map(attachment_at, paths))
 
 
 def _decoded(data: bytes) -> str:

@@ -6,13 +6,12 @@ from artificer.cli.commands.run import FollowUpOptions
 from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
-from artificer.cli.execution.prompt import read_prompt
+from artificer.cli.execution.prompt import read_attachments, read_prompt
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.exits import Exit
 from artificer.core.signals import FollowUp
-from artificer.ports.attachment import attachment_at
 from artificer.wiring.engines import Attendance
 from artificer.world import follow_up as continued
 
@@ -20,7 +19,7 @@ from artificer.world import follow_up as continued
 async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
     """Send the prompt to a run, resume it and deliver its outcome."""
     prompt = read_prompt(options.prompt)
-    attachments = list(map(attachment_at, options.attach))
+    attachments = read_attachments(options.attach)
     with following_run(settings) as progress:
         async with opened_world(settings, options) as world:
             run_id = await world.archive.find(options.run)

@@ -13,17 +13,17 @@ from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
+from artificer.cli.execution.prompt import read_attachments
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
-from artificer.ports.attachment import attachment_at
 from artificer.runtime.fork import ForkChanges
 
 
 async def fork(settings: Settings, options: ForkOptions) -> Exit:
     """Fork a run and deliver the outcome of the fork."""
-    attachments = list(map(attachment_at, options.attach))
+    attachments = read_attachments(options.attach)
     edits = dict(map(_read_edit, options.edits))
     changed = limits_in(options.max_turns, options.max_tokens)
     with following_run(settings) as progress:

@@ -14,7 +14,7 @@ from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
-from artificer.cli.execution.prompt import read_prompt
+from artificer.cli.execution.prompt import read_attachments, read_prompt
 from artificer.cli.execution.sampling import settings_in
 from artificer.cli.opened_world import opened_world
 from artificer.cli.run.submitted import check_submitted, submit
@@ -29,7 +29,6 @@ from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError
 from artificer.ports import Prompt
-from artificer.ports.attachment import attachment_at
 from artificer.values.base import JsonObject
 from artificer.values.model import ToolChoice
 from artificer.values.strict_json import parse_value
@@ -80,7 +79,7 @@ def _narrowed(policy: Policy, allowed: tuple[str, ...]) -> Policy | None:
 def _prompt(options: RunOptions) -> Prompt:
     """Return the prompt, with the files that are attached."""
     text = read_prompt(options.prompt)
-    attached = list(map(attachment_at, options.attach))
+    attached = read_attachments(options.attach)
     return [text, *attached] if attached else text
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from artificer.cli.commands.signals import SteerOptions
-from artificer.cli.execution.prompt import read_prompt
+from artificer.cli.execution.prompt import read_attachments, read_prompt
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.exits import Exit
 from artificer.core.signals import Steer
-from artificer.ports.attachment import attachment_at
 
 
 async def steer(settings: Settings, options: SteerOptions) -> Exit:
     """Send the message."""
     text = read_prompt(options.text)
-    attachments = list(map(attachment_at, options.attach))
+    attachments = read_attachments(options.attach)
     async with opened_world(settings) as world:
         run_id = await world.archive.find(options.run)
         message = Steer(by=user_name(), text=text).verified()
