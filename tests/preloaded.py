@@ -59,8 +59,9 @@ ASIDE = ("opentelemetry", "anthropic", "mcp")
 STARTUP = ("PYTHON", "LC_", "LANG", "LD_", "COVERAGE_")
 """Beginnings of the variables that an interpreter reads when it starts."""
 
-READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE"}
-"""Those that a fork reads, too. A warning of an import has passed by then."""
+READ_HERE = {"PYTHONPATH", "PYTHONWARNINGS", "PYTHONDONTWRITEBYTECODE", "PYTHON"}
+"""Those that a fork reads, too, and one that only scripts read. A warning of an import has passed
+by then."""
 
 LENGTH = struct.Struct("!Q")
 HIGHEST = 1 << 10

@@ -9,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked_commands
 import pytest
 
+import preloaded
 from needs import require
 
 SCRIPT = Path(__file__).parents[1] / "bench" / "conformance.sh"
@@ -32,15 +34,17 @@ PASSING = (
 
 @pytest.mark.conformance
 @pytest.mark.req("mcp-conformance")
-def test_what_is_offered_conforms() -> None:
+def test_what_is_offered_conforms(tmp_path: Path) -> None:
     folder = os.environ.get("CONFORMANCE_DIR", "")
     if not (folder and Path(folder, "node_modules", ".bin", "conformance").exists()):
         require("the MCP conformance suite", False)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    env = {**os.environ, "PYTHON": sys.executable, "PORT": port}
-    done = subprocess.run([SCRIPT], env=env, capture_output=True, text=True, timeout=300)
+    python = sys.executable if preloaded.CLONE is None else forked_commands.interpreter(tmp_path)
+    with forked_commands.answering() as more:
+        env = {**os.environ, "PYTHON": python, "PORT": port, **more}
+        done = subprocess.run([SCRIPT], env=env, capture_output=True, text=True, timeout=300)
     server, _, client = done.stdout.partition("== client ==")
     passed = re.findall(r"✓ ([a-z-]+): \d+ passed, 0 failed", server)
     assert {*PASSING} <= {*passed}, done.stdout + done.stderr

@@ -1,8 +1,8 @@
-"""The command ``artificer`` of shell blocks, as forks of the server that has imported it.
+"""The commands of shell scripts, as forks of the server that has imported Artificer.
 
-A small script in the path takes the command's place. It sends its words, folder, environment and
-streams to the tests, which start the fork, and ends as the fork does. When the script is killed,
-the fork is terminated.
+A small script takes the place of the command ``artificer``, or of an interpreter. It sends its
+words, folder, environment and streams to the tests, which start the fork, and ends as the fork
+does. When the script is killed, the fork is terminated.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import preloaded
 NAME = "ARTIFICER_FORKS"
 """The environment's variable with the name of the socket."""
 
-SCRIPT = f"""#!{sys.executable} -IS
+_SCRIPT = f"""#!{sys.executable} -IS
 import json, os, socket, sys
-body = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
+body = {{"words": %s + sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}}
 body = json.dumps(body).encode()
 with socket.socket(socket.AF_UNIX) as tests:
     tests.connect("\\0" + os.environ["{NAME}"])
@@ -42,10 +42,20 @@ _turn = threading.Lock()
 
 
 def install(folder: Path) -> None:
-    """Put the script into a folder of the path, if somebody answers it."""
+    """Put the command into a folder of the path, if somebody answers it."""
     if NAME in os.environ:
-        (folder / "artificer").write_text(SCRIPT, encoding="utf-8")
-        (folder / "artificer").chmod(0o755)
+        _write(folder / "artificer", ["-m", "artificer"])
+
+
+def interpreter(folder: Path) -> str:
+    """Return a program that does as ``python`` does, and that somebody must answer."""
+    _write(folder / "python", [])
+    return str(folder / "python")
+
+
+def _write(path: Path, words: list[str]) -> None:
+    path.write_text(_SCRIPT % words, encoding="utf-8")
+    path.chmod(0o755)
 
 
 @contextlib.contextmanager
@@ -81,7 +91,7 @@ def _run(script: socket.socket) -> None:
         stdin, stdout, stderr = streams
         with _turn:
             process = preloaded.Popen(
-                [sys.executable, "-m", "artificer", *sent["words"]],
+                [sys.executable, *sent["words"]],
                 cwd=sent["cwd"],
                 env=sent["env"],
                 stdin=stdin,
