@@ -89,15 +89,14 @@ class Popen(subprocess.Popen[Any]):
             return
         inherited = (("p2cread", 0), ("c2pwrite", 1), ("errwrite", 2))
         streams = [options[name] if options[name] != -1 else usual for name, usual in inherited]
-        self.pid = _server().fork(
-            {
-                "argv": argv[1:],
-                "cwd": str(options["cwd"] or Path.cwd()),
-                "env": environment,
-                "session": bool(options["start_new_session"]),
-            },
-            streams,
-        )
+        request = {
+            "argv": argv[1:],
+            "cwd": str(options["cwd"] or Path.cwd()),
+            "env": environment,
+            "session": bool(options["start_new_session"]),
+        }
+        with _turn:
+            self.pid = _server().fork(request, streams)
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         self._close_pipe_fds(*(options[name] for name in pipes))  # type: ignore[attr-defined]
@@ -198,6 +197,8 @@ class _Server:
 
 
 servers: dict[int, _Server] = {}
+_turn = threading.Lock()
+"""Threads ask the server one after another."""
 
 
 def _server() -> _Server:

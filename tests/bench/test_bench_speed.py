@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import preloaded
 from needs import needs
 
 BENCH = Path(__file__).parents[2] / "bench"
@@ -57,9 +56,9 @@ def test_the_bench_of_a_cluster_measures_something(tmp_path: Path) -> None:
 
 
 def check(benches: dict[str, dict[str, Any]], folder: Path) -> None:
-    words = [sys.executable, "-c", PROGRAM, json.dumps(benches)]
+    words = ["-c", PROGRAM, json.dumps(benches)]
     environment = {**os.environ, "PYTHONPATH": str(BENCH), "TMPDIR": str(folder)}
-    ended = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    ended = preloaded.run(words, capture_output=True, text=True, env=environment)
     assert ended.returncode == 0, ended.stderr
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
     assert {bench for bench, _ in rows} == set(benches)

@@ -38,7 +38,6 @@ sys.exit(code)
 """
 
 _numbers = count()
-_turn = threading.Lock()
 
 
 def install(folder: Path) -> None:
@@ -89,15 +88,14 @@ def _run(script: socket.socket) -> None:
         head, streams, _, _ = socket.recv_fds(script, 8, 3)
         sent = json.loads(preloaded.exactly(script, int.from_bytes(head, "big")))
         stdin, stdout, stderr = streams
-        with _turn:
-            process = preloaded.Popen(
-                [sys.executable, *sent["words"]],
-                cwd=sent["cwd"],
-                env=sent["env"],
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-            )
+        process = preloaded.Popen(
+            [sys.executable, *sent["words"]],
+            cwd=sent["cwd"],
+            env=sent["env"],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+        )
         for stream in streams:
             os.close(stream)
         with process, contextlib.closing(_End(process.pid)) as end:
