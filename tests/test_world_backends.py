@@ -98,7 +98,7 @@ async def test_a_tool_list_that_has_changed_refuses_to_resume(tmp_path: Path) ->
         return config(**server).replace(**here)
 
     async with World.open(at(allow=("add", "echo"))) as world:
-        with pytest.raises(AuthorError, match="no answer"):  # the run is left where it began
+        with pytest.raises(AuthorError, match="has no reply"):  # the run is left where it began
             await world.run("go", Agent(model=ScriptedProvider([]), kind="chat"), run_id="r1")
     async with World.open(at(allow=("echo",))) as world:
         with pytest.raises(ConfigError, match=r"stub\.add"):

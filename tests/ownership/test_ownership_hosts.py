@@ -74,7 +74,7 @@ def test_leases_end_by_the_clock_of_the_database(database: Database) -> None:
     assert [leases.renew(US, 60) for _ in range(2)] == [False, True], "it had ended"
     leases.end("us", dead=True)
     assert leases.on("m1") == []
-    with pytest.raises(Fenced, match="Another process on here has found this one dead"):
+    with pytest.raises(Fenced, match="Another process on here has declared this one dead"):
         leases.renew(US, 60)
     leases.end("us", dead=False)
     assert leases.find("us") is None

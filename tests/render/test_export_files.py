@@ -48,7 +48,7 @@ REPEATED = [
     for form in REPORT_FORMS
     for name in one_of(tuple(SAMPLES), purpose=f"twice the same {form}")
 ]
-"""What is made twice: each commit draws one sample for each form."""
+"""The reports that are made twice: each commit draws one sample for each form."""
 
 
 @pytest.fixture(scope="module")

@@ -172,7 +172,7 @@ class TestFence:
         assert (await rig.replay()).identical
 
     async def test_of_two_that_resume_one_goes_on(self, rig: Rig) -> None:
-        with pytest.raises(Exception, match="no answer"):
+        with pytest.raises(Exception, match="has no reply"):
             await rig.run([reply(call("quick"))])
         rigs = [Rig(rig.journal, rig.blobs, rig.tools, rig.clock) for _ in range(2)]
         ended = await asyncio.gather(

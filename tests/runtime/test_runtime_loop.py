@@ -601,7 +601,7 @@ class TestFailures:
         assert await rig.resume([]) == state
 
     async def test_a_provider_that_raises_leaves_a_run_to_resume(self, rig: Rig) -> None:
-        with pytest.raises(AuthorError, match="no answer"):
+        with pytest.raises(AuthorError, match="has no reply"):
             await rig.run([reply(call("echo", x=1))])
         state = await rig.resume([say("Now.")])
         assert (state.narrative, len(rig.tools.calls)) == ("Now.", 1)
