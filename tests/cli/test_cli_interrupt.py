@@ -76,11 +76,16 @@ async def test_a_command_that_waits_for_its_input_ends_at_the_first_signal(
     assert await process.wait() == code
 
     os.mkfifo(shell.cwd / "pipe")
-    process = await shell.start("run", "--kind", "chat", "Look.", "--attach", "pipe")
-    writer = await asyncio.to_thread(os.open, shell.cwd / "pipe", os.O_WRONLY)
-    process.send_signal(number)
-    assert (await finish(process)).code == code
-    os.close(writer)
+    for words in (
+        ("run", "--kind", "chat", "Look.", "--attach", "pipe"),
+        ("import", "pipe"),
+        ("verify", "--against", "pipe"),
+    ):
+        process = await shell.start(*words)
+        writer = await asyncio.to_thread(os.open, shell.cwd / "pipe", os.O_WRONLY)
+        process.send_signal(number)
+        assert (await finish(process)).code == code
+        os.close(writer)
     assert (await shell.run("runs", "--json")).json() == []
 
 

@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -18,6 +19,9 @@ from artificer.errors import OperatorError
 T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_caught: ContextVar[Sequence[int]] = ContextVar("caught", default=())
+"""The signals that cancel the command of this context."""
 
 
 def run_async(main: Coroutine[Any, Any, T]) -> T:
@@ -55,6 +59,8 @@ def interrupted_at_once() -> Iterator[None]:
 
     before = [(number, signal.signal(number, on_signal)) for number in SIGNALS]
     try:
+        for number in _caught.get():  # the loop has not come to it yet
+            raise Interrupted(number)
         yield
     finally:
         for number, handler in before:
@@ -65,6 +71,7 @@ async def _until_signal(main: Coroutine[Any, Any, T]) -> T:
     task = asyncio.current_task()
     assert task is not None
     with _signals(task) as caught:
+        _caught.set(caught)
         try:
             return await main
         except asyncio.CancelledError:

@@ -56,9 +56,9 @@ def _is_piped() -> bool:
 
 
 def _standard_input() -> bytes:
-    if _is_piped() and not select.select([sys.stdin], [], [], PATIENCE)[0]:
-        note("reading stdin; end it with Ctrl-D, or use </dev/null")
     with interrupted_at_once():
+        if _is_piped() and not select.select([sys.stdin], [], [], PATIENCE)[0]:
+            note("reading stdin; end it with Ctrl-D, or use </dev/null")
         return sys.stdin.buffer.read(LONGEST + 1)
 
 

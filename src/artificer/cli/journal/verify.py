@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.cli.commands.journal import VerifyOptions
+from artificer.cli.interruptible import interrupted_at_once
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
@@ -49,7 +50,9 @@ async def verify(settings: Settings, options: VerifyOptions) -> Exit:
 
 def _read(path: Path) -> KeptHeads:
     try:
-        return read_kept(path.read_text("utf-8"))
+        with interrupted_at_once():
+            text = path.read_text("utf-8")
+        return read_kept(text)
     except (OSError, UnicodeDecodeError) as error:
         raise OperatorError(
             f"The heads in {path} cannot be read: {error}.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.cli.commands.recordings import ImportOptions
+from artificer.cli.interruptible import interrupted_at_once
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
@@ -31,7 +32,9 @@ async def import_run(settings: Settings, options: ImportOptions) -> Exit:
 async def _imported(world: World, file: Path) -> str:
     """Add the run and return its id. Raises TamperedError, which names the file."""
     try:
-        return await world.import_run(read_file(file))
+        with interrupted_at_once():
+            data = read_file(file)
+        return await world.import_run(data)
     except TamperedError as error:
         error.message = f"{file}: {error.message}"
         raise

@@ -14,6 +14,7 @@ from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_attachments
+from artificer.cli.interruptible import interrupted_at_once
 from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
@@ -61,6 +62,7 @@ def _read_edit(word: str) -> tuple[int, str]:
     if not text.startswith("@"):
         return int(seq), text
     try:
-        return int(seq), Path(text[1:]).read_text(encoding="utf-8")
+        with interrupted_at_once():
+            return int(seq), Path(text[1:]).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{text[1:]} cannot be read: {error}.") from error

@@ -16,6 +16,7 @@ from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_attachments, read_prompt
 from artificer.cli.execution.sampling import settings_in
+from artificer.cli.interruptible import interrupted_at_once
 from artificer.cli.opened_world import opened_world
 from artificer.cli.run.submitted import check_submitted, submit
 from artificer.cli.settings import Settings
@@ -101,7 +102,8 @@ def _capabilities(configured: Capabilities, options: RunOptions) -> Capabilities
 
 def _read_schema(path: Path) -> JsonObject:
     """The JSON Schema in a file. Raises UsageError."""
-    data = path.read_bytes()
+    with interrupted_at_once():
+        data = path.read_bytes()
     if len(data) > MAX_SCHEMA:
         raise click.UsageError(f"{path} is longer than {MAX_SCHEMA} bytes.")
     schema = parse_value(data.decode(errors="replace"))
