@@ -187,6 +187,15 @@ class TestHostile:
                 await other.import_run(("\n".join(forged) + "\n").encode())
             assert await other.archive.runs() == []
 
+    async def test_records_in_another_order_are_blamed_on_the_file(self) -> None:
+        async with World.in_memory() as world, World.in_memory() as other:
+            run = await recorded(world)
+            lines = decompress(await world.archive.export_run(run)).decode().splitlines()
+            lines[2], lines[3] = lines[3], lines[2]
+            with pytest.raises(TamperedError, match="record 2") as refused:
+                await other.import_run(("\n".join(lines) + "\n").encode())
+            assert "export it again" in (refused.value.hint or "")
+
     async def test_blobs_that_nothing_refers_to_are_left_out(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
             run = await recorded(world)

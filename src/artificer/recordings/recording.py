@@ -66,6 +66,9 @@ def _joins(blobs: BlobStore, data: bytes) -> bool:
     return isinstance(blobs, Joined) and blobs.joins(data)
 
 
+_AGAIN = "Copy or export it again: `artificer export RUN`."
+
+
 async def read_recording(data: bytes) -> Recording:
     """Parse a recording, plain or compressed. Nothing in it names a path or is executed.
 
@@ -93,14 +96,18 @@ async def read_recording(data: bytes) -> Recording:
     for content in contents:
         recording.blobs.put(content)
     records = [Record(header.run, seq, digest_of(body), body) for seq, body in enumerate(bodies, 1)]
-    read = list(read_chain(header.run, records, recording.blobs))
+    try:
+        read = list(read_chain(header.run, records, recording.blobs))
+    except TamperedError as error:
+        error.hint = _AGAIN  # it is the file that is damaged, not a journal here
+        raise
     lease = await recording.journal.acquire(header.run)
     head = await recording.journal.append(header.run, lease.epoch, Head(), records)
     if header.head is not None and header.head != head:
         raise TamperedError(
             f"The run in this file ends at record {head.seq} with the hash {head.hash}, but its "
             f"header says record {header.head.seq} with {header.head.hash}.",
-            hint="Copy or export it again: `artificer export RUN`.",
+            hint=_AGAIN,
         )
     await _import_signals(recording.journal, header.run, head, read)
     return recording
