@@ -220,7 +220,7 @@ def test_a_storage_may_have_no_chain_of_its_world(project: Project, site: Path) 
     ):
         refused = project.artificer(*command)
         assert refused.returncode == 3, command
-        assert "error: The storage of this world" in refused.stderr and "hint: " in refused.stderr
+        assert "error: This world's storage" in refused.stderr and "hint: " in refused.stderr
 
 
 @pytest.mark.req("plugin-secrets")
