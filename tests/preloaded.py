@@ -235,6 +235,7 @@ def _fork() -> int:
 
 
 def preload() -> None:
+    gc.disable()  # nothing that is imported becomes garbage
     ours = (module.name for module in pkgutil.walk_packages(artificer.__path__, "artificer."))
     for name in (*ours, *LIBRARIES):
         if not re.search(r"\.(testing|telemetry)\b|__main__$", name):
@@ -247,6 +248,7 @@ def preload() -> None:
     assert "opentelemetry" not in sys.modules
     gc.collect()
     gc.freeze()
+    gc.enable()
     _collapse()
 
 
