@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from needs import needs
-from sampling import EXPLORE, SEED
+from sampling import EXPLORE, SEED, one_of
 
 RUN = Path(__file__).parents[2] / "bench" / "crash" / "run.py"
 pytestmark = [pytest.mark.req("crash-consistency"), pytest.mark.xdist_group("bench-crash")]
@@ -26,6 +26,9 @@ OTHERS = (
     *("effect", "reply", "kill", "parallel", "approval", "stale"),
     *("late", "live", "frozen", "contenders"),
 )
+
+LIBRARIES = ("pydantic_ai", "langgraph", "openai_agents")
+"""Each commit draws one: tests/test_guard.py kills agents of all of them."""
 
 
 def trials(runtime: str, most: int, *scenarios: str) -> dict[str, dict[str, Any]]:
@@ -94,7 +97,7 @@ def test_a_loop_without_a_runtime_is_found_to_duplicate() -> None:
 
 
 @pytest.mark.req("guard-adapters")
-@pytest.mark.parametrize("library", ["pydantic_ai", "langgraph", "openai_agents"])
+@pytest.mark.parametrize("library", one_of(LIBRARIES, purpose="libraries that are killed"))
 def test_agents_of_other_libraries_with_guarded_tools_repeat_nothing(library: str) -> None:
     rows = trials(f"guarded_{library}", 3, "effect unrecorded", "kill at", "approval")
     for name, row in rows.items():

@@ -18,11 +18,12 @@ from artificer.ports import Provider
 from artificer.providers.local_process import Address
 from artificer.values.blocks import Message, user
 from artificer.values.model import ModelFailure, ToolChoice
+from sampling import one_of
 
-pytestmark = [
-    pytest.mark.real_model,
-    pytest.mark.parametrize("protocol", ["chat", "messages", "responses"]),
-]
+pytestmark = pytest.mark.real_model
+
+PROTOCOLS = ("chat", "messages", "responses")
+each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 HOME = Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expanduser()
 REQUIRED = ToolChoice(mode="required")
@@ -41,6 +42,7 @@ def provider_with_key(address: Address, protocol: Protocol, key: str) -> Provide
 
 
 @pytest.mark.req("provider-loop", "provider-retries")
+@pytest.mark.parametrize("protocol", one_of(PROTOCOLS, purpose="turns of a real model"))
 async def test_turn_after_turn_though_each_stream_closes_its_connection(
     provider: Provider,
 ) -> None:
@@ -55,12 +57,14 @@ async def test_turn_after_turn_though_each_stream_closes_its_connection(
 
 
 @pytest.mark.req("provider-stop-reasons")
+@each_protocol
 async def test_a_cut_call_is_never_reported_as_complete(provider: Provider) -> None:
     answer = reply(await ask(provider, tool_choice=REQUIRED, max_tokens=16))
     assert answer.stop == "max_tokens"
 
 
 @pytest.mark.req("provider-classified-failures")
+@each_protocol
 async def test_an_overlong_prompt_is_a_context_overflow(provider: Provider) -> None:
     failed = await ask(provider, [user("word " * 9_000)], max_tokens=16)
     assert isinstance(failed, ModelFailure)
@@ -68,6 +72,7 @@ async def test_an_overlong_prompt_is_a_context_overflow(provider: Provider) -> N
 
 
 @pytest.mark.req("provider-classified-failures")
+@each_protocol
 async def test_a_wrong_key_is_named_in_whatever_shape_it_is_said(
     address: Address, protocol: Protocol
 ) -> None:
