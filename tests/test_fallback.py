@@ -82,7 +82,7 @@ class TestAgent:
         async with World.in_memory() as world:
             agent = Agent([script("Hello."), "local/smollm2"], kind="chat")
             limited = replace(agent, settings=ModelSettings(service_tier="flex"))
-            with pytest.raises(ConfigError, match="local/smollm2 does not take the setting"):
+            with pytest.raises(ConfigError, match="local/smollm2 does not support the setting"):
                 await limited.run("Go.", world=world)
             with pytest.raises(ConfigError, match="cannot be sent to local/smollm2"):
                 await agent.run(["Go.", picture], world=world)

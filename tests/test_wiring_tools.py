@@ -122,8 +122,8 @@ def test_a_backend_that_makes_no_executors_is_named(made: object, kind: str) -> 
 def test_a_provider_has_the_name_that_runs_record(tmp_path: Path) -> None:
     kind = ProviderKind(make=lambda place: ScriptedProvider([]))
     assert made(kind, ProviderPlace(name="scripted", home=tmp_path)).name == "scripted"
-    with pytest.raises(ConfigError, match="made for 'office' is called 'scripted'"):
+    with pytest.raises(ConfigError, match="created for 'office' is called 'scripted'"):
         made(kind, ProviderPlace(name="office", home=tmp_path))
     nothing = ProviderKind(make=lambda place: None)  # type: ignore[arg-type, return-value]
-    with pytest.raises(ConfigError, match="made for 'office' is called None"):
+    with pytest.raises(ConfigError, match="created for 'office' is called None"):
         made(nothing, ProviderPlace(name="office", home=tmp_path))

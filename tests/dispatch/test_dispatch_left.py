@@ -33,7 +33,7 @@ async def test_it_says_which_are_left_and_ends(caplog: pytest.LogCaptureFixture)
     assert (await world.get(executed)).status == "completed"
     assert (await world.get(left)).status == "open"
     assert f"runs are left that cannot be executed here: {left}" in caplog.text
-    assert "The run needs the agent 'triage:agent', which is not here." in caplog.text
+    assert "The run needs the agent 'triage:agent', which this worker does not have." in caplog.text
 
 
 async def test_nothing_is_said_where_nothing_is_left(caplog: pytest.LogCaptureFixture) -> None:

@@ -96,7 +96,7 @@ async def test_more_runs_than_it_holds_are_refused_unless_one_waits_for_a_signal
     assert [run for run, _ in script.executed] == ["a", "b", "c", "d"]
     full = LocalDispatcher(limit=1)
     await full.submit(DispatchedRun("a"))
-    with pytest.raises(OperatorError, match="1 runs are dispatched"):
+    with pytest.raises(OperatorError, match="1 runs are already dispatched"):
         await full.submit(DispatchedRun("b"))
 
 

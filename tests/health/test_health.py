@@ -208,7 +208,7 @@ def test_a_place_to_listen(text: str, place: tuple[str, int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "h:", "h:x", "h:99999", "h:-1", "h:٣"])
 def test_no_place_to_listen(text: str) -> None:
-    with pytest.raises(ConfigError, match="not a place to listen"):
+    with pytest.raises(ConfigError, match="not an address to listen on"):
         place_of(text)
 
 

@@ -175,7 +175,7 @@ async def test_only_the_result_of_that_very_call_is_evidence(gate: Gate) -> None
         for wrong in ({"intent": charge.n + 1}, {"status": "error"}, {"what": "letter"}):
             assert resolved_by(doubtful, charge, late.replace(**wrong)) is None
         for forgery in ({"status": "error"}, {"intent": others[0].n}):
-            with pytest.raises(TamperedError, match="reproduce itself"):
+            with pytest.raises(TamperedError, match="does not replay"):
                 await other.import_run(await _forged(world, run, forgery))
 
 
