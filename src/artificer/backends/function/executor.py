@@ -111,11 +111,12 @@ def executors(
 
 
 async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
-    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
     task = loop.create_task(_guarded(work, over))
-    timer = loop.call_later(call.definition.timeout_ms / 1000, over.set)
+    timer = loop.call_later(call.definition.timeout_ms / 1000, _finish, over)
     try:
-        await over.wait()
+        await over
         in_time = task.done()
     finally:
         timer.cancel()
@@ -134,14 +135,19 @@ async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
     return _receipt(call, task.result())
 
 
-async def _guarded(work: Coroutine[Any, Any, Any], over: asyncio.Event) -> Ended:
-    """Await the work of a function, and set an event at its end: `asyncio.wait` takes longer."""
+async def _guarded(work: Coroutine[Any, Any, Any], over: asyncio.Future[None]) -> Ended:
+    """Await a function's work, and finish a future at its end: `asyncio.wait` takes longer."""
     try:
         return returned(await work)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
         return failed(error)
     finally:
-        over.set()
+        _finish(over)
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 # --- in a thread --------------------------------------------------------------------------------
