@@ -17,7 +17,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.events import RunEvent
 from artificer.ports import Prompt
 from artificer.runs import Run, make_run, text_of
-from artificer.runtime.engine import Send, nothing
+from artificer.runtime.engine import Send
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import watch
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
@@ -76,13 +76,13 @@ async def resumed(
     attendance: Attendance,
     take_over: bool = False,
     build_tokens: int | None = None,
-    send: Send = nothing,
+    send: Send = None,
 ) -> Run[OutputT]:
     """Continue a run with the dependencies that were passed to it.
 
     ``send`` posts a signal to it as soon as nothing prevents it from continuing.
     """
-    before, ended = await _ended(resources, run_id, agent, goes_on=send is not nothing)
+    before, ended = await _ended(resources, run_id, agent, goes_on=send is not None)
     if ended is not None:
         return ended
     wanted = recorded_provider(resources, agent, before.run_spec)

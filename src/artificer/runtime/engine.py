@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import ParamSpec, TypeVar
 
 from msgspec import Struct, field
 
@@ -40,15 +39,8 @@ from artificer.runtime.snapshot import Taker, restore
 from artificer.runtime.waiting import unfinished_above
 from artificer.values.release import RELEASE
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-Send = Callable[[], Awaitable[object]]
-"""Posts one more signal to a run that is resumed, once it is acquired."""
-
-
-async def nothing() -> None:
-    """Post no signal."""
+Send = Callable[[], Awaitable[object]] | None
+"""Posts one more signal to a run that is resumed, once it is acquired; None for none."""
 
 
 class Engine(Struct):
@@ -103,7 +95,7 @@ class Engine(Struct):
         self.performer.recall(ledger.run, calls_made(ledger.state))
         return intents
 
-    async def resume(self, run: str, *, take_over: bool = False, send: Send = nothing) -> RunState:
+    async def resume(self, run: str, *, take_over: bool = False, send: Send = None) -> RunState:
         """Continue a run where its journal ends, and receive the signals that wait for it.
 
         A finished run that got none is returned as it is. ``take_over`` takes the run away from an
@@ -117,7 +109,7 @@ class Engine(Struct):
         """
         before = await self._restore(run)
         signals = await self.signals.read(run, before.state.letters)
-        if before.state.phase is RunPhase.FINISHED and not signals and send is nothing:
+        if before.state.phase is RunPhase.FINISHED and not signals and send is None:
             return before.state
         ledger, before = await self._take_ledger(run, before, take_over=take_over)
         return await self._run_until_idle(ledger, _after(send, self._catch_up, ledger, before))
@@ -304,10 +296,14 @@ class Engine(Struct):
 
 
 async def _after(
-    send: Send, following: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    await send()
-    return await following(*args, **kwargs)
+    send: Send,
+    catch_up: Callable[[Ledger, Loaded], Awaitable[Sequence[Intent]]],
+    ledger: Ledger,
+    before: Loaded,
+) -> Sequence[Intent]:
+    if send is not None:
+        await send()
+    return await catch_up(ledger, before)
 
 
 def _taker(snapshots: Snapshots | None, run: str, before: Loaded | None) -> Taker | None:

@@ -269,12 +269,11 @@ def _check_counts(reply: ModelReply | ModelFailure) -> None:
     counts = {"attempts": reply.attempts}
     if isinstance(reply, ModelReply):
         counts = {**counts, **structs.asdict(reply.usage)}
-    if max(counts.values()) <= MAX_SAFE_INTEGER and min(counts.values()) >= -MAX_SAFE_INTEGER:
-        return
-    name = next(name for name, count in counts.items() if abs(count) > MAX_SAFE_INTEGER)
-    where = "/attempts" if name == "attempts" else f"/usage/{name}"
-    reason = "must be a number between -(2**53 - 1) and 2**53 - 1"
-    raise InvalidValueError(type(reply).__name__, where, reason)
+    for name, count in counts.items():
+        if abs(count) > MAX_SAFE_INTEGER:
+            where = "/attempts" if name == "attempts" else f"/usage/{name}"
+            reason = "must be a number between -(2**53 - 1) and 2**53 - 1"
+            raise InvalidValueError(type(reply).__name__, where, reason)
 
 
 def _counted(

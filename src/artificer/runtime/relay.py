@@ -44,15 +44,13 @@ class Relay(Observer):
             audience.look()
         audience.seq = line.seq
         self._look()
-        if audience.readers:
-            audience.send()
+        audience.send()
 
     def streamed(self, run: str, delta: Delta) -> None:
         """Send a piece of a reply."""
         if audience := self._runs.get(run):
             self._look()
-            if audience.readers:
-                audience.send(delta=delta)
+            audience.send(delta=delta)
 
     def progressed(self, run: str, progress: CallProgress) -> None:
         """Send a report of progress."""
@@ -78,32 +76,34 @@ class Relay(Observer):
 class _Audience:
     """The readers of one run in other processes. ``seq`` is the number of its last record."""
 
-    __slots__ = ("_folder", "readers", "seq")
+    __slots__ = ("_folder", "_readers", "seq")
 
     def __init__(self, folder: Path) -> None:
         self.seq = 0
         self._folder = folder
-        self.readers: dict[str, _Connection] = {}
+        self._readers: dict[str, _Connection] = {}
 
     def send(self, *, delta: Delta | None = None, progress: CallProgress | None = None) -> None:
         """Send a message to everybody who is there."""
-        for name, reader in list(self.readers.items()):
+        if not self._readers:
+            return
+        for name, reader in list(self._readers.items()):
             if not reader.send(self.seq, delta, progress):
-                self.readers.pop(name).close()
+                self._readers.pop(name).close()
 
     def close(self) -> None:
         """Close every connection."""
-        for reader in self.readers.values():
+        for reader in self._readers.values():
             reader.close()
-        self.readers.clear()
+        self._readers.clear()
 
     def look(self) -> None:
         """Connect to readers that are new."""
-        for name in sorted(_names(self._folder) - self.readers.keys()):
-            if len(self.readers) >= MAX_READERS:
+        for name in sorted(_names(self._folder) - self._readers.keys()):
+            if len(self._readers) >= MAX_READERS:
                 return
             if connection := _connected(self._folder, name):
-                self.readers[name] = connection
+                self._readers[name] = connection
 
 
 def _names(folder: Path) -> set[str]:
