@@ -169,3 +169,34 @@ async def test_where_there_is_no_world_none_is_made(shell: Shell) -> None:
     elsewhere = await shell.run("runs", env={"ARTIFICER_STORAGE": "memory"})
     assert "No runs in this world yet." in elsewhere.err, "no folder is where they would be"
     assert not shell.home.exists()
+
+
+@pytest.mark.req("cli-find-first")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tick", "r"),
+        ("tick", "r", "todo", "milk"),
+        ("resume", "r"),
+        ("steer", "r", "Be brief."),
+        ("follow-up", "r", "And then?"),
+        ("fork", "r"),
+        ("approve", "r"),
+        ("resolve", "r", "--happened"),
+        ("pause", "r"),
+        ("interrupt", "r"),
+        ("cancel", "last"),
+        ("chat", "--resume", "r"),
+        ("prune", "r"),
+        ("build", "approve", "r"),
+        ("build", "retry", "r"),
+        ("build", "promote", "r"),
+    ],
+    ids=" ".join,
+)
+async def test_a_command_about_an_unknown_run_creates_no_world(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    result = await shell.run(*words)
+    assert (result.code, result.err.splitlines()[0][:19]) == (3, "error: No run match")
+    assert not shell.home.exists()

@@ -13,7 +13,7 @@ from artificer.cli.commands.build import (
     IterateOptions,
     RejectPlanOptions,
 )
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
@@ -42,8 +42,7 @@ async def iterate(settings: Settings, options: IterateOptions) -> Exit:
 async def _decide(
     settings: Settings, options: DecisionOptions, decision: PlanDecision, reason: str = ""
 ) -> Exit:
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         question = _choose((await world.get(run_id)), options.digest, decision)
         by = user_name()
         if isinstance(question, AskDecision):

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from artificer.cli.commands.build import PromoteOptions
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import complain, note, out, out_json
 from artificer.cli.terminal.exits import Exit
@@ -34,8 +34,7 @@ async def promote(settings: Settings, options: PromoteOptions) -> Exit:
     """Create the build's branch, merge it, and print the commit."""
     if options.no_merge and options.into:
         raise click.UsageError("--no-merge and --into exclude each other.")
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         project = Path((await world.get(run_id)).state.run_spec.project)
         target = None if options.no_merge else options.into or await current_branch(project)
         done = await world.builds.promote(run_id, branch=options.branch, into=target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.builds.state import consents_of
 from artificer.cli.commands.build import ReviewOptions
 from artificer.cli.execution.decider import lines_of
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
@@ -17,8 +17,7 @@ MAX_LINES = 100_000
 
 async def review(settings: Settings, options: ReviewOptions) -> Exit:
     """Print the changes of a build that wait for consent."""
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         build = (await world.get(run_id)).state.build
         waiting = consents_of(build) if build else []
         diffs = [

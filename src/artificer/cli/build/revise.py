@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.builds.state import BuildState
 from artificer.cli.build.state import build_state
 from artificer.cli.commands.build import RetryOptions, ReviseOptions
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
@@ -17,8 +17,7 @@ from artificer.world import World
 
 async def revise(settings: Settings, options: ReviseOptions) -> Exit:
     """Ask for another plan of a build whose work started."""
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         await _unfinished_build(world, run_id)
         signal = Revise(by=user_name(), feedback=options.feedback)
         return await send_signal(world, run_id, signal)
@@ -26,8 +25,7 @@ async def revise(settings: Settings, options: ReviseOptions) -> Exit:
 
 async def retry(settings: Settings, options: RetryOptions) -> Exit:
     """Try a failed spec, or the plan, again."""
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         build = await _unfinished_build(world, run_id)
         _require_failed(run_id, build, options.spec)
         signal = Retry(by=user_name(), spec=options.spec, hint=options.hint)

@@ -18,7 +18,7 @@ from artificer.cli.commands.run import ChatOptions
 from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.sampling import settings_in
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run, opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import complain, note, out
 from artificer.cli.terminal.exits import Exit, exit_of
@@ -49,11 +49,14 @@ def chat(settings: Settings, options: ChatOptions) -> Exit:
 
 
 async def _opened(stack: AsyncExitStack, settings: Settings, options: ChatOptions) -> TerminalChat:
-    world = await stack.enter_async_context(opened_world(settings, options))
-    agent = _agent(options, world.config.capabilities)
     run: Run | None = None
-    if options.resume is not None:
-        run = await world.get(await world.archive.find(options.resume))
+    if options.resume is None:
+        world = await stack.enter_async_context(opened_world(settings, options))
+    else:
+        opening = opened_run(settings, options.resume, options)
+        world, run_id = await stack.enter_async_context(opening)
+        run = await world.get(run_id)
+    agent = _agent(options, world.config.capabilities)
     conversation = TerminalChat(world, agent, run)
     note(f"{conversation.model} · /help lists the commands, Ctrl-D ends", "dim")
     if run is not None:

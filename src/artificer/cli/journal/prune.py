@@ -8,10 +8,10 @@ from typing import get_args
 
 import click
 
-from artificer.archive import is_of_build
+from artificer.archive import Archive, is_of_build
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
-from artificer.cli.opened_world import opened_world
+from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out
@@ -33,8 +33,11 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
     """Delete the contents of runs, or list the runs."""
     if not options.runs and options.older_than is None:
         raise click.UsageError("Name runs, or use --older-than DAYS.")
-    async with opened_world(settings) as world:
-        chosen = await _choose(world, options)
+    config = configuration(settings)
+    async with Archive.open(config) as archive:  # a wrong name creates no world
+        named = [await archive.find(run) for run in options.runs]
+    async with World.open(config) as world:
+        chosen = await _choose(world, named, options)
         for summary in chosen:
             if options.forever:
                 await world.maintenance.prune(
@@ -48,12 +51,11 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
     return Exit.OK
 
 
-async def _choose(world: World, options: PruneOptions) -> list[RunSummary]:
+async def _choose(world: World, named: list[str], options: PruneOptions) -> list[RunSummary]:
     """The runs to prune, with those that chosen builds started.
 
     Raises OperatorError for one that was named and can continue, before anything is pruned.
     """
-    named = [await world.archive.find(run) for run in options.runs]
     every = await world.archive.summaries()
     statuses = {s.run: s.status for s in every}
     for run in named:

@@ -7,7 +7,7 @@ from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_attachments, read_prompt
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for, user_name
 from artificer.cli.terminal.exits import Exit
@@ -21,8 +21,7 @@ async def follow_up(settings: Settings, options: FollowUpOptions) -> Exit:
     prompt = read_prompt(options.prompt)
     attachments = read_attachments(options.attach)
     with following_run(settings) as progress:
-        async with opened_world(settings, options) as world:
-            run_id = await world.archive.find(options.run)
+        async with opened_run(settings, options.run, options) as (world, run_id):
             agent = load_agent(options.agent, options.tools)
             message = FollowUp(by=user_name(), text=prompt).verified()
             approver = approver_for(progress.screen, unattended=options.unattended)

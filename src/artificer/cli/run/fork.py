@@ -15,7 +15,7 @@ from artificer.cli.execution.limits import limits_in
 from artificer.cli.execution.outcome import deliver
 from artificer.cli.execution.prompt import read_attachments
 from artificer.cli.interruptible import interrupted_at_once
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
@@ -28,8 +28,7 @@ async def fork(settings: Settings, options: ForkOptions) -> Exit:
     edits = dict(map(_read_edit, options.edits))
     changed = limits_in(options.max_turns, options.max_tokens)
     with following_run(settings) as progress:
-        async with opened_world(settings, options) as world:
-            run_id = await world.archive.find(options.run)
+        async with opened_run(settings, options.run, options) as (world, run_id):
             progress.requested_record = options.at
             limits = (await world.get(run_id)).state.run_spec.limits if changed else None
             finished = await world.fork(

@@ -7,7 +7,7 @@ from artificer.cli.execution.agents import load_agent
 from artificer.cli.execution.decider import decider_for
 from artificer.cli.execution.follow import following_run
 from artificer.cli.execution.outcome import deliver
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import approver_for
 from artificer.cli.terminal.exits import Exit
@@ -16,9 +16,9 @@ from artificer.cli.terminal.exits import Exit
 async def resume(settings: Settings, options: ResumeOptions) -> Exit:
     """Continue a run and deliver its outcome."""
     with following_run(settings) as progress:
-        async with opened_world(settings, options) as world:
+        async with opened_run(settings, options.run, options) as (world, run_id):
             finished = await world.resume(
-                await world.archive.find(options.run),
+                run_id,
                 load_agent(options.agent, options.tools),
                 approver=approver_for(progress.screen, unattended=options.unattended),
                 observer=progress,

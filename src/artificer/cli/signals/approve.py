@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.cli.commands.signals import ApproveOptions
 from artificer.cli.opened_archive import opened_archive
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
@@ -22,8 +22,7 @@ async def approve(settings: Settings, options: ApproveOptions) -> Exit:
             run = await archive.get(await archive.find(options.run))
         _show(run.id, run.questions, as_json=options.as_json)
         return Exit.OK
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         question = _choose((await world.get(run_id)).questions, options.call)
         note(f"{'deny' if options.deny else 'approve'} {question.tool} {question.arguments}")
         signal = AnswerCall(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from artificer.cli.commands.signals import CancelOptions
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
@@ -19,8 +19,7 @@ CHECKS, PAUSE_S = 12, 0.25
 
 async def cancel(settings: Settings, options: CancelOptions) -> Exit:
     """End the run and print its status."""
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         found = (await world.get(run_id)).state
         before = found.status
         if found.run_spec.submission is not None and not is_idle(found):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.cli.commands.signals import ResolveOptions
 from artificer.cli.opened_archive import opened_archive
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
@@ -22,8 +22,7 @@ async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
             run = await archive.get(await archive.find(options.run))
         _show(run.doubts, as_json=options.as_json)
         return Exit.OK
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         call = _choose((await world.get(run_id)).doubts, options.call)
         signal = Resolve(
             by=user_name(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from artificer.cli.commands.signals import SteerOptions
 from artificer.cli.execution.prompt import read_attachments, read_prompt
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.signals.send import send_signal
 from artificer.cli.terminal.approver import user_name
@@ -16,7 +16,6 @@ async def steer(settings: Settings, options: SteerOptions) -> Exit:
     """Send the message."""
     text = read_prompt(options.text)
     attachments = read_attachments(options.attach)
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         message = Steer(by=user_name(), text=text).verified()
         return await send_signal(world, run_id, message, attachments)

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from artificer.artifacts.ticked import TickedChecklist
 from artificer.cli.commands.signals import TickOptions
-from artificer.cli.opened_world import opened_world
+from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out, out_json
@@ -20,8 +20,7 @@ LABEL = 320
 
 async def tick(settings: Settings, options: TickOptions) -> Exit:
     """Tick off an item, or show the checklists."""
-    async with opened_world(settings) as world:
-        run_id = await world.archive.find(options.run)
+    async with opened_run(settings, options.run) as (world, run_id):
         if not options.item:
             found = await world.checklists.read(run_id)
             _show([each for each in found if options.list in ("", each.id)], options)
