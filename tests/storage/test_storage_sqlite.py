@@ -20,7 +20,7 @@ from artificer.errors import (
 )
 from artificer.ports import Durability, Head
 from artificer.storage.sqlite import SqliteJournal
-from artificer.storage.sqlite.anchor import Anchor, newest_mark
+from artificer.storage.sqlite.anchor import Anchor, anchor_path, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
 from artificer.storage.sqlite.log_space import FRAME, LogSpace
 from artificer.storage.sqlite.transaction import Transaction, commit
@@ -177,6 +177,33 @@ class TestFilesThatAreNoJournal:
             async with SqliteJournal(path) as journal:
                 await fill(journal, "run", 1)
         assert "`artificer verify`" in (refused.value.hint or "")
+
+    @pytest.mark.req("tip-checked")
+    @pytest.mark.parametrize(
+        "change",
+        [
+            f"position = {2**63 - 1}",
+            "position = position + 1",
+            "position = position - 1",
+            "position = 0",
+            "world = 'sha256:' || substr(world, 9) || '0'",
+        ],
+    )
+    async def test_an_end_that_was_changed_is_not_written_after(
+        self, path: Path, change: str
+    ) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 3)
+        with sqlite3.connect(path) as db:
+            db.execute(f"UPDATE tip SET {change}")
+        db.close()
+        anchor = content(anchor_path(path))
+        with pytest.raises(TamperedError, match="says that it ends at position") as refused:
+            await SqliteJournal(path).open()
+        assert "`artificer verify`" in (refused.value.hint or "")
+        assert content(anchor_path(path)) == anchor, "it knows the true end"
+        async with SqliteJournal(path, read_only=True) as journal:
+            assert await journal.audit() != []
 
     async def test_cut_off_file(self, path: Path) -> None:
         async with SqliteJournal(path) as journal:

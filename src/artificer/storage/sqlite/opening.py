@@ -21,6 +21,7 @@ from artificer.storage.sqlite.database import (
     designed,
     is_older,
 )
+from artificer.storage.sqlite.reader import snapshot
 from artificer.storage.sqlite.upgrade import upgrade
 from artificer.system.read_only import ReadOnlyDatabase
 
@@ -102,8 +103,10 @@ def _make_new(db: sqlite3.Connection, path: Path) -> None:
 def _anchored(
     db: sqlite3.Connection, path: Path, mark: Mark | None, durability: Durability
 ) -> Anchor:
-    """Open the anchor, and let it know where the journal ends now."""
-    last = last_mark(db)
+    """Open the anchor, and let it know where the journal ends now. Raises TamperedError."""
+    with snapshot(db):
+        last = last_mark(db)
+        _check_end(db, path, last)
     (had_one,) = db.execute("PRAGMA user_version").fetchone()
     if mark is None and last is not None and had_one:
         log.warning(
@@ -116,6 +119,27 @@ def _anchored(
     if not had_one:
         db.execute("PRAGMA user_version = 1")
     return anchor
+
+
+def _check_end(db: sqlite3.Connection, path: Path, last: Mark | None) -> None:
+    """Check that the last record or note is where the journal says that it ends.
+
+    A writer would continue from there, and the anchor would know no better afterwards.
+
+    Raises:
+        TamperedError: it is elsewhere, or has another hash.
+    """
+    query = "SELECT position, world FROM {} ORDER BY position DESC LIMIT 1"
+    ends = [db.execute(query.format(table)).fetchone() for table in ("records", "notes")]
+    position, world = max((end for end in ends if end), default=(0, ""))
+    tip = last or Mark(0, "")
+    if (tip.position, tip.world) != (position, world):
+        raise TamperedError(
+            f"The journal {path} says that it ends at position {tip.position}, but its last "
+            f"record or note is {'another one' if tip.position == position else position}.",
+            hint="Nothing was changed. Run `artificer verify` to see the damage; restore the "
+            "journal from a backup.",
+        )
 
 
 def anchor_problems(db: sqlite3.Connection, path: Path, mark: Mark | None) -> list[str]:
