@@ -371,6 +371,7 @@ async def test_a_run_is_exported_imported_and_tested(shell: Shell, world: World)
 
     passed = await shell.run("test", ".", "--junit", "report.xml")
     assert (passed.code, passed.out) == (0, f"passed  {file.name}\n")
+    assert passed.err == "1 of 1 recorded run passed\n"
     (shell.cwd / "bad.run.gz").write_bytes(file.read_bytes()[:-9])
     failed = await shell.run("test", ".", "--junit", "report.xml", "--json")
     assert failed.code == 1

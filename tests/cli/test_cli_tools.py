@@ -175,6 +175,9 @@ async def test_examples_of_manifests_are_held(shell: Shell) -> None:
     assert broken.code == Exit.WRONG
     assert "echo 1: does not contain 'ho'" in broken.out
     assert "echo 2: the command is echo hi 3" in broken.out
+    assert broken.err == "3 examples, 2 wrong\n"
+    write(shell, ECHO.partition('[[examples]]\nargs = {text = "hi", count = 9}')[0])
+    assert (await shell.run("tools", "test", "tools")).err == "1 example, 0 wrong\n"
 
 
 async def test_new_drafts_a_manifest_that_loads(shell: Shell) -> None:

@@ -46,7 +46,7 @@ async def test(settings: Settings, options: TestOptions) -> Exit:
         out_json([{"passed": not result.faults, **asdict(result)} for result in results])
     if options.junit:
         options.junit.write_text(_junit(results), encoding="utf-8")
-    note(f"{len(results) - len(failed)} of {count(len(results), 'recorded run')} pass")
+    note(f"{len(results) - len(failed)} of {count(len(results), 'recorded run')} passed")
     return Exit.WRONG if failed else Exit.OK
 
 

@@ -7,6 +7,7 @@ from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import count
 from artificer.cli.tools.call import by_hand, judge_by_hand, perform
 from artificer.cli.tools.folder import load
 from artificer.config import Config
@@ -35,7 +36,7 @@ async def test(settings: Settings, options: TestToolsOptions) -> Exit:
             total += 1
             wrong += fault is not None
             out(f"{name} {number}: {fault or 'ok'}", "bad" if fault else "good")
-    note(f"{total} examples, {wrong} wrong")
+    note(f"{count(total, 'example')}, {wrong} wrong")
     return Exit.WRONG if wrong else Exit.OK
 
 
