@@ -141,8 +141,9 @@ class TestHostile:
             decompress(bomb, limit=1_000_000)
 
     def test_plain_files_are_bounded_too(self) -> None:
-        with pytest.raises(TamperedError, match="longer than"):
+        with pytest.raises(TamperedError, match="longer than 10 bytes") as refused:
             decompress(b"x" * 11, limit=10)
+        assert "artificer --home FOLDER --project NAME" in (refused.value.hint or "")
         assert decompress(b"x" * 10, limit=10) == b"x" * 10
         assert decompress(gzip.compress(b"x" * 10), limit=10) == b"x" * 10
 

@@ -66,8 +66,9 @@ def decompress(data: bytes, limit: int = MAX_BYTES) -> bytes:
             )
     if len(plain) > limit:
         raise TamperedError(
-            f"This recording is longer than {limit:,} bytes.",
-            hint="If you trust the file, read it with a higher limit.",
+            f"This recording is longer than {limit:,} bytes, decompressed: it is not read.",
+            hint="Read the run in the world that it was exported from, or in a copy of that "
+            "world's folder: `artificer --home FOLDER --project NAME replay RUN`.",
         )
     if rest:
         raise TamperedError(
