@@ -145,7 +145,12 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
         unknown = await shell.run("approve", "last", "sha256:0")
         assert unknown.code == 3 and "--list" in unknown.err
         given = await shell.run("approve", "last", question["digest"][:15])
-        assert given.code == 0 and "artificer resume" in given.err
+        assert given.code == 0 and "sent to run" in given.err and "artificer resume" in given.err
+        again = await shell.run("approve", "last")
+        assert again.code == 0 and "has this answer already, from " in again.err
+        assert "sent" not in again.err and "artificer resume" in again.err
+        other = await shell.run("approve", "last", "--deny")
+        assert other.code == 3 and "already: approved, from " in other.err, other.err
         done = await shell.run("resume", "last")
         assert (done.code, server.refused) == (0, [])
         late = await shell.run("approve", "last")

@@ -233,6 +233,10 @@ async def test_an_uncertain_call_of_a_run_that_has_ended_is_resolved(shell: Shel
         assert "artificer resolve" in explained
         told = await shell.run("resolve", "last", "--happened", "--reason", "I saw it.")
         assert told.code == 0 and "artificer resume" in told.err, told.err
+        again = await shell.run("resolve", "last", "--happened")
+        assert again.code == 0 and "has this answer already" in again.err, again.err
+        other = await shell.run("resolve", "last", "--did-not-happen")
+        assert other.code == 3 and "already: executed, from " in other.err, other.err
         resumed = await shell.run_process("resume", "last", *agent)
         assert (resumed.code, resumed.out) == (0, "Unclear.\n"), resumed.err
         assert "no call is uncertain" in (await shell.run("resolve", "last")).err
