@@ -263,6 +263,27 @@ class TestPruning:
         problems = (await world.archive.verify()).problems
         assert any(f"Record 3 of run {other}" in p and "no tombstone" in p for p in problems)
         assert not any(one in problem for problem in problems)
+        assert not any("prune" in problem for problem in problems)
+        with pytest.raises(TamperedError, match=f"Record 1 of run {other} has lost") as damaged:
+            await world.get(other)
+        assert "`artificer verify`" in (damaged.value.hint or "")
+        with pytest.raises(TamperedError, match="lost its contents"):
+            await world.maintenance.gc(older_than_s=0)
+        with pytest.raises(NotFoundError, match="deleted by `artificer prune`"):
+            await world.get(one)
+
+    async def test_a_changed_tombstone_is_none(self, world: World, tmp_path: Path) -> None:
+        one = await run(world)
+        await world.maintenance.prune(one)
+        db = sqlite3.connect(tmp_path / "p" / "journal.db")
+        db.execute(
+            "UPDATE records SET body = CAST(body || ' ' AS BLOB) WHERE run = ? AND seq = ?",
+            (one, await head(world, one)),
+        )
+        db.commit()
+        db.close()
+        with pytest.raises(TamperedError, match="lost its contents"):
+            await world.get(one)
 
     async def test_in_memory_too(self) -> None:
         async with World.in_memory() as world:

@@ -198,6 +198,16 @@ async def test_an_audit_finds_every_change(url: str, tmp_path: Path) -> None:
     await looking.aclose()
 
 
+async def test_an_emptied_record_was_not_pruned(url: str, tmp_path: Path) -> None:
+    storage = await opened(url, tmp_path)
+    await filled(storage)
+    with Database.parse(url, "power", read_only=False).connect() as db:
+        db.execute("UPDATE records SET body = '' WHERE run = 'a' AND seq = 1")
+    with pytest.raises(TamperedError, match="Record 1 of run a has lost its contents"):
+        await storage.journal.read("a")
+    await storage.aclose()
+
+
 async def test_tables_are_put_back_as_the_notes_say(url: str, tmp_path: Path) -> None:
     storage = await opened(url, tmp_path)
     await filled(storage)

@@ -12,7 +12,13 @@ from collections.abc import Sequence
 import orjson
 from msgspec import MsgspecError, Struct, json
 
-from artificer.errors import Fenced, InvariantError, NotFoundError, OperatorError
+from artificer.errors import (
+    Fenced,
+    InvariantError,
+    NotFoundError,
+    OperatorError,
+    TamperedError,
+)
 from artificer.ports import MAX_SIGNALS, CheckedRecord, Claim, Head, Record, RunHead
 from artificer.values.arguments import instance
 from artificer.values.canon import canonical, digest, digest_of
@@ -153,6 +159,20 @@ def pruned(run: str) -> NotFoundError:
     return NotFoundError(
         f"The contents of run {run} were deleted by `artificer prune`.",
         hint="Only their hashes remain; `artificer verify` still checks them.",
+    )
+
+
+def emptied(run: str, seq: int, last: Record) -> NotFoundError | TamperedError:
+    """Return the error for a record without contents, of a run with this last record.
+
+    A run that was pruned ends with a tombstone, which says how many records it stands for.
+    """
+    if seq <= erased_by(last.body) and digest_of(last.body) == last.hash:
+        return pruned(run)
+    return TamperedError(
+        f"Record {seq} of run {run} has lost its contents, and no tombstone says so.",
+        hint="Run `artificer verify` to see what else is affected; restore the journal from a "
+        "backup.",
     )
 
 

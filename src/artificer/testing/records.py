@@ -22,6 +22,13 @@ def records_after(head: Head, run: str, *payloads: JsonValue) -> list[Record]:
     return records
 
 
+def tombstone_after(head: Head, run: str, records: int) -> Record:
+    """Return the record that says that a run's first records were pruned."""
+    event = {"type": "RunPruned", "records": records}
+    body = canonical({"run": run, "seq": head.seq + 1, "prev": head.hash, "event": event})
+    return Record(run=run, seq=head.seq + 1, hash=digest_of(body), body=body)
+
+
 async def refusal(attempt: Awaitable[object]) -> ArtificerError | None:
     """Return the error of an attempt, or None if it succeeds."""
     try:

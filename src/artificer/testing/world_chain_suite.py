@@ -23,7 +23,7 @@ from artificer.ports import (
     SpendingLimit,
     Storage,
 )
-from artificer.testing.records import records_after, refusal
+from artificer.testing.records import records_after, refusal, tombstone_after
 from artificer.values.canon import digest_of
 
 
@@ -91,12 +91,17 @@ class WorldChainSuite:
         assert await _ordered(storage).audit() == []
 
     async def test_contents_can_be_erased(self, storage: Storage) -> None:
-        """Their hashes and positions stay; who has lost the run erases nothing."""
+        """Their hashes and positions stay; who has lost the run erases nothing.
+
+        They were pruned if the run's last record says so.
+        """
         journal: Any = storage.journal
         assert isinstance(journal, Prunable), "the journal is not Prunable"
         lease = await storage.journal.acquire("a")
         records = records_after(Head(), "a", 1, 2)
-        await storage.journal.append("a", lease.epoch, Head(), records)
+        head = await storage.journal.append("a", lease.epoch, Head(), records)
+        records.append(tombstone_after(head, "a", 2))
+        await storage.journal.append("a", lease.epoch, head, records[2:])
         await storage.signals.post("a", b"a secret")
         stale, lease = lease, await storage.journal.acquire("a")
         assert isinstance(await refusal(journal.erase("a", stale.epoch, 2)), Fenced)
@@ -105,7 +110,7 @@ class WorldChainSuite:
         assert isinstance(await refusal(storage.journal.read("a")), NotFoundError)
         ordered = _ordered(storage)
         erased = await ordered.placed(0, await ordered.position())
-        assert [one.record.body for one in erased] == [b"", b""]
+        assert [one.record.body for one in erased] == [b"", b"", records[2].body]
         assert await ordered.hashes("a") == [record.hash for record in records]
 
     async def test_blobs_are_removed_where_nothing_was_added_since(self, storage: Storage) -> None:

@@ -9,7 +9,7 @@ from psycopg import Connection
 
 from artificer.errors import TamperedError
 from artificer.ports import CheckedRecord, Head, Placed, Record, RunHead
-from artificer.storage.chain import fenced, pruned
+from artificer.storage.chain import emptied, fenced
 from artificer.storage.notes import Note, RunImported, read_note, signals_of
 from artificer.values.canon import digest_of
 
@@ -41,9 +41,16 @@ def read_records(db: Connection, run: str, after: int, limit: int | None = None)
         if seq != expected:
             raise _tampered(f"Record {expected} of run {run} is missing")
         if body == b"":
-            raise pruned(run)
+            raise emptied(run, seq, _last_record(db, run))
         records.append(CheckedRecord(run, seq, hash_, body))
     return records
+
+
+def _last_record(db: Connection, run: str) -> Record:
+    query = "SELECT seq, hash, body FROM records WHERE run = %s ORDER BY seq DESC LIMIT 1"
+    row = db.execute(query, (run,), binary=True).fetchone()
+    assert row is not None
+    return Record(run, *row)
 
 
 def read_placed(db: Connection, after: int, upto: int) -> list[Placed]:

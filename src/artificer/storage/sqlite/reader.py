@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from artificer.errors import AuthorError, TamperedError
 from artificer.ports import CheckedRecord, Head, Placed, Record, RunHead
 from artificer.storage.audit import Tip
-from artificer.storage.chain import pruned
+from artificer.storage.chain import emptied
 from artificer.storage.notes import ChainingBegan, Note, RunImported, read_note, signals_of
 from artificer.storage.sqlite.database import FAULTS, designed
 from artificer.values.canon import digest_of
@@ -95,11 +95,16 @@ def read_records(
         if seq != expected:
             raise _tampered(f"Record {expected} of run {run} is missing")
         if body == b"":
-            raise pruned(run)
+            raise emptied(run, seq, _last_record(db, run))
         if not isinstance(body, bytes):
             raise _tampered(f"Record {seq} of run {run} has a body that does not match its hash")
         records.append(CheckedRecord(run, seq, hash_, body))
     return records
+
+
+def _last_record(db: sqlite3.Connection, run: str) -> Record:
+    query = "SELECT seq, hash, body FROM records WHERE run = ? ORDER BY seq DESC LIMIT 1"
+    return Record(run, *db.execute(query, (run,)).fetchone())
 
 
 def read_placed(db: sqlite3.Connection, after: int, upto: int) -> list[Placed]:
