@@ -80,6 +80,21 @@ async def test_check_tells_faults_and_warnings(shell: Shell) -> None:
     assert "warning: tools/echo.clad.toml:4: tool.verzion" in lenient.err
 
 
+async def test_check_names_characters_that_nobody_sees(shell: Shell) -> None:
+    hostile = ECHO.replace("Say it again.", "Say it \\u202Eagain.\\u0007").replace(
+        "What to say.", "What\u200b to say: \U0001f469\u200d\U0001f4bb"
+    )
+    write(shell, hostile.replace('exec = ["echo"', 'exec = ["echo", "\\u0007"'))
+    checked = await shell.run("tools", "check", "tools")
+    assert (checked.code, checked.out) == (Exit.OK, "tools: 1 tool\n")
+    assert checked.err.splitlines() == [
+        "warning: tools/echo.clad.toml:5: tool.description: contains U+202E (RIGHT-TO-LEFT "
+        "OVERRIDE), U+0007 (a control character): people do not see it, but the model reads it",
+        "warning: tools/echo.clad.toml:10: args.text.description: contains U+200B (ZERO WIDTH "
+        "SPACE): people do not see it, but the model reads it",
+    ]
+
+
 async def test_a_folder_without_definitions_and_a_missing_program_are_told(shell: Shell) -> None:
     (shell.cwd / "empty").mkdir()
     empty = await shell.run("tools", "check", "empty")

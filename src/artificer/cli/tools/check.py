@@ -18,6 +18,7 @@ from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.errors import ManifestError
+from artificer.manifests.hidden_text import hidden_characters
 from artificer.manifests.model import ManifestFile
 from artificer.secrets.resolver import Secrets
 from artificer.wiring.secrets import opened_secrets
@@ -38,6 +39,9 @@ def check(settings: Settings, options: CheckToolsOptions) -> Exit:
             continue
         if not tools:
             note(f"warning: {folder}: no file in it ends in .clad.toml")
+        for file in dict.fromkeys(tool.file for tool in tools):
+            for warning in hidden_characters(Path(file).read_text(encoding="utf-8"), file):
+                note(f"warning: {warning}")
         for tool in tools:
             warnings = (*tool.manifest.warnings, *_doubts(tool), *_missing(tool, secrets))
             for warning in warnings:
