@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 import pytest
@@ -33,6 +34,17 @@ async def test_each_line_is_a_prompt_of_one_conversation(shell: Shell) -> None:
     assert said[-3:] == ["Hello", "Good morning.", "Are you there?"]
     run = resumed_by(result.err)
     assert (await shell.run("replay", run)).code == 0
+
+
+@pytest.mark.req("cli-chat")
+async def test_a_call_that_does_not_run_is_shown_with_its_reason(shell: Shell) -> None:
+    calls = Calls(("host.list", '{"path": 5}'), ("draw", "{}"))
+    async with StrictServer(calls, Says("I cannot.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("chat", "List them.", "--folder", ".")
+        assert server.refused == []
+    assert re.search("^  host.list  invalid  /path: .+$", result.err, re.MULTILINE), result.err
+    assert re.search("^  draw  unknown tool  There is no such tool", result.err, re.MULTILINE)
 
 
 @pytest.mark.req("cli-chat-resume")

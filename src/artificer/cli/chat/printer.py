@@ -6,7 +6,8 @@ import sys
 
 from artificer import events as happened
 from artificer.cli.chat.reasoning import ReasoningPrinter
-from artificer.cli.terminal.console import NAME, clean, note, one_line
+from artificer.cli.execution.refused import refused
+from artificer.cli.terminal.console import clean, note, one_line
 from artificer.cli.terminal.words import duration
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
@@ -82,10 +83,8 @@ class ReplyPrinter(Observer):
                 note(f"  {tool} {shown}  {status}  {took}", "dim" if status == "ok" else "bad")
             case happened.CallProgressed(tool=tool, message=message):
                 note(f"  {tool}  {one_line(message, ARGUMENTS)}{_portion(event)}", "dim")
-            case happened.CallJudged(tool=tool, verdict=verdict) if verdict not in ("allow", "ask"):
-                word = verdict.replace("_", " ")
-                shown = one_line(tool, NAME)  # the model may have made it up
-                note(f"  {shown}  {word}  {one_line(event.reason, 200)}".rstrip(), "bad")
+            case happened.CallJudged(verdict=verdict) if verdict not in ("allow", "ask"):
+                note(refused(event), "bad")
             case happened.ModelRequestFailed(code=code):
                 self.end_line()
                 self.failure = event

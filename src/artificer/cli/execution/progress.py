@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from artificer.cli.execution.build_progress import BuildProgress
-from artificer.cli.terminal.console import NAME, one_line
+from artificer.cli.execution.refused import refused
+from artificer.cli.terminal.console import one_line
 from artificer.cli.terminal.screen import Screen
 from artificer.cli.terminal.words import count, duration, joined
 from artificer.core import events as ev
@@ -137,8 +138,8 @@ class Progress(Observer):
             case ModelChanged(provider=provider, model=model, failed=failed):
                 self.failure = None
                 self.screen.line(f"  {provider}/{model} takes over from {failed}")
-            case CallJudged():
-                self._judged(event)
+            case CallJudged(verdict=verdict) if verdict not in ("allow", "ask"):
+                self.screen.line(refused(event), "bad")
             case ApprovalReceived(approved=False, tool=tool, reason=reason):
                 self.screen.line(f"  {tool or 'the call'}  not approved. {reason}", "bad")
             case CallSuspended(tool=tool, child=child, standing=standing):
@@ -194,16 +195,6 @@ class Progress(Observer):
         )
         self.screen.line(f"turn {self._turn}  {facts}", "strong")
         self._show(f"turn {self._turn}: checking")
-
-    def _judged(self, event: CallJudged) -> None:
-        if event.verdict in ("allow", "ask"):
-            return
-        why = event.reason or "; ".join(
-            f"{problem.pointer or 'arguments'}: {problem.message}" for problem in event.problems
-        )
-        word = event.verdict.replace("_", " ")
-        tool = one_line(event.tool, NAME)  # the model may have made it up
-        self.screen.line(f"  {tool}  {word}  {one_line(why, 200)}".rstrip(), "bad")
 
     def _finished(self, event: CallFinished) -> None:
         style = None if event.status == "ok" else "bad"
