@@ -182,7 +182,7 @@ def _parse(adapter: TypeAdapter[Any], text: str, name: str, within: str = "") ->
         return adapter.validate_json(text)
     except ValidationError as error:
         raise RejectedOutputError(problems_of(error, text, within)) from error
-    except Exception as error:
+    except Exception as error:  # the validator is the author's code
         raise broken(f"A validator of {name}", error) from error
 
 

@@ -228,7 +228,7 @@ async def _events(
                 started = True
                 yield event
                 gap.end(limits.drain if assembler.complete else limits.idle)
-    except Exception as error:
+    except Exception as error:  # of any SDK or transport: see broken_by
         if not assembler.complete:
             raise broken_by(error, started=started, secret=secret) from error
 

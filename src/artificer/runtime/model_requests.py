@@ -177,7 +177,7 @@ class ModelRequests(Struct, frozen=True):
                         whole = await asyncio.to_thread(prepared.with_blobs, self.blobs.get)
                     has_left = True
                     result = await self._send(run, intent, state, prepared, whole, attempts, left_s)
-        except BaseException:
+        except BaseException:  # a cancellation too: it would stay reserved for nothing
             if has_left and not attempts.cost_nothing:  # nobody knows its cost: that expires
                 reserved.release()
             else:

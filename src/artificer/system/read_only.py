@@ -77,7 +77,7 @@ class ReadOnlyDatabase:
                 stamp = self._stamp_now()
                 try:
                     result = query(self._connection(stamp))
-                except Exception as error:
+                except Exception as error:  # of any kind: a writer may have caused it
                     if not self._retries(error, stamp):
                         raise
                 else:

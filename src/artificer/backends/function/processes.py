@@ -86,7 +86,7 @@ def _start(request: JsonObject, lock: Path | None) -> tuple[Process, int]:
                 streams=(file.fileno(), writable, 2),
                 lock=lock,
             )
-    except BaseException:
+    except BaseException:  # an interrupt too: nobody else could close it
         os.close(readable)
         raise
     finally:

@@ -66,7 +66,7 @@ async def start_thread(work: Callable[[], Ended], name: str) -> ThreadWork:
     started = ThreadWork(work)
     try:
         started.start(name)
-    except BaseException:
+    except BaseException:  # an interrupt too: no thread would give its place back
         _free.release()
         raise
     return started

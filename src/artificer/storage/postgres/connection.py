@@ -96,7 +96,7 @@ class Database(Struct, frozen=True):
             if answer_seconds is not None:
                 db.execute(sql.SQL("SET statement_timeout = {}").format(answer_seconds * 1000))
             self.configure(db)
-        except BaseException:
+        except BaseException:  # an interrupt too: nobody else could close it
             db.close()
             raise
         return db
@@ -108,7 +108,7 @@ class Database(Struct, frozen=True):
         try:
             write_any_text(db)
             await db.execute(_SET, self._settings(db))
-        except BaseException:
+        except BaseException:  # a cancellation too: nobody else could close it
             await db.close()
             raise
         return db

@@ -120,7 +120,7 @@ def checked(db: Connection) -> Connection:
     """
     try:
         here(db)
-    except BaseException:
+    except BaseException:  # an interrupt too: nobody else could close it
         db.close()
         raise
     return db

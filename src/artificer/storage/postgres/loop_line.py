@@ -44,14 +44,14 @@ class LoopLine:
         try:
             statement = unit.quick()
             db = await self._connected()
-        except Exception as error:
+        except Exception as error:  # of any kind: nothing was sent
             raise NotDone from error
         try:
             if statement.notes:
                 await self._send_with_lock(db, statement)
             else:
                 await db.execute(statement.query, statement.values)
-        except Exception as error:
+        except Exception as error:  # of any kind: it may have been sent
             if isinstance(error, psycopg.Error) and not db.broken:
                 if isinstance(error, psycopg.errors.InvalidSqlStatementName):
                     await db.close()
@@ -81,7 +81,7 @@ class LoopLine:
                 if not await is_here(db):
                     raise NotDone
                 await db.execute(PLAN_ONCE)
-            except BaseException:
+            except BaseException:  # a cancellation too: nobody else could close it
                 await db.close()
                 raise
             self._db = db

@@ -66,7 +66,7 @@ class JobFile:
                 db.execute("BEGIN IMMEDIATE")
                 try:
                     yield db
-                except BaseException:
+                except BaseException:  # an interrupt too: half a change must not stay
                     db.execute("ROLLBACK")
                     raise
                 db.execute("COMMIT")
