@@ -154,7 +154,10 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
         done = await shell.run("resume", "last")
         assert (done.code, server.refused) == (0, [])
         late = await shell.run("approve", "last")
-        assert late.code == 3
+        assert late.code == 3 and "hint: artificer explain " in late.err
+        assert "no call waits for approval" in (await shell.run("approve", "last", "--list")).err
+        certain = await shell.run("resolve", "last", "--happened")
+        assert certain.code == 3 and "hint: artificer explain " in certain.err
         more = await shell.run("follow-up", "last", "And now?", "--json")
         assert json.loads(more.out)["message"] == "And more."
         for word in ("steer", "pause", "interrupt"):

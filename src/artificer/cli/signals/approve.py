@@ -23,7 +23,7 @@ async def approve(settings: Settings, options: ApproveOptions) -> Exit:
         _show(run.id, run.questions, as_json=options.as_json)
         return Exit.OK
     async with opened_run(settings, options.run) as (world, run_id):
-        question = _choose((await world.get(run_id)).questions, options.call)
+        question = _choose(run_id, (await world.get(run_id)).questions, options.call)
         note(f"{'deny' if options.deny else 'approve'} {question.tool} {question.arguments}")
         signal = AnswerCall(
             by=user_name(),
@@ -44,10 +44,16 @@ def _show(run_id: str, questions: tuple[Question, ...], *, as_json: bool) -> Non
         if question.run != run_id:
             out(f"  asked by {question.run}")
         out(f"  {question.reason or 'the policy requires approval of this tool'}")
+    if not questions:
+        note("no call waits for approval")
 
 
-def _choose(questions: tuple[Question, ...], call: str) -> Question:
+def _choose(run_id: str, questions: tuple[Question, ...], call: str) -> Question:
     """The question whose digest starts so. Raises NotFoundError, OperatorError."""
+    if not questions:
+        raise NotFoundError(
+            f"No call of run {run_id} waits for approval.", hint=f"artificer explain {run_id}"
+        )
     found = [q for q in questions if q.digest.startswith(call)]
     found = found or [q for q in questions if call and q.digest.startswith(f"sha256:{call}")]
     if not found:

@@ -23,7 +23,7 @@ async def resolve(settings: Settings, options: ResolveOptions) -> Exit:
         _show(run.doubts, as_json=options.as_json)
         return Exit.OK
     async with opened_run(settings, options.run) as (world, run_id):
-        call = _choose((await world.get(run_id)).doubts, options.call)
+        call = _choose(run_id, (await world.get(run_id)).doubts, options.call)
         signal = Resolve(
             by=user_name(),
             call_id=call.call_id,
@@ -43,8 +43,12 @@ def _show(uncertain: tuple[Doubt, ...], *, as_json: bool) -> None:
         note("no call is uncertain")
 
 
-def _choose(uncertain: tuple[Doubt, ...], call: str) -> Doubt:
+def _choose(run_id: str, uncertain: tuple[Doubt, ...], call: str) -> Doubt:
     """The call of that id, or the only one. Raises NotFoundError, OperatorError."""
+    if not uncertain:
+        raise NotFoundError(
+            f"No call of run {run_id} is uncertain.", hint=f"artificer explain {run_id}"
+        )
     found = [each for each in uncertain if call in ("", each.call_id)]
     if not found:
         raise NotFoundError(
