@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
 from needs import MISSING
-from sampling import EXPLORE, SEED
+from sampling import EXPLORE, SEED, one_of
 
 if TYPE_CHECKING:
     from object_server import ObjectServer
@@ -97,6 +97,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Neighbo
         return None
     from scheduling import Neighbours
 
+    config.option.loadscopereorder = False  # or a long test that is alone in its unit begins last
     return Neighbours(config, log)
 
 
@@ -172,8 +173,9 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put long tests first, tests that share a server on one worker, and draw the examples."""
+    _take_turns(config, items)
     for item in items:
         if item.get_closest_marker("real_model"):
             item.add_marker(pytest.mark.xdist_group("real_model"))
@@ -184,6 +186,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: is_hypothesis_test(getattr(item, "obj", None)))
     else:
         _draw(tests, EXPLORE or SHARE)
+
+
+def _take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave one of the tests that take turns: another one for the next commit."""
+    turns: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if marker := item.get_closest_marker("turns"):
+            turns.setdefault(marker.args[0], []).append(item)
+    left = [item for name, those in turns.items() for item in one_of(those, purpose=name)]
+    others = {item for those in turns.values() for item in those} - {*left}
+    if others:
+        items[:] = [item for item in items if item not in others]
+        config.hook.pytest_deselected(items=[*others])
 
 
 def _draw(tests: list[Any], times: float) -> None:
