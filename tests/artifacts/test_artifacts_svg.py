@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from time import process_time
 from typing import Any
 from xml.etree import ElementTree
 
@@ -285,6 +286,26 @@ def test_hostile_values_are_refused_without_backtracking(name: str, value: str) 
 )
 def test_a_hostile_style_is_refused_whatever_its_depth(style: str) -> None:
     assert messages(f'<svg><rect style="{style}"/></svg>')
+
+
+@pytest.mark.req("svg-budgets")
+def test_a_colour_of_infinite_shares_is_refused() -> None:
+    for place in ('fill="{}"', 'style="fill:{}"'):
+        colour = place.format("hwb(1 1e999% 1e999%)")
+        assert "fill" in messages(f"<svg><g {colour}/></svg>")[0]
+
+
+@pytest.mark.req("svg-budgets")
+def test_the_cost_of_variables_follows_their_number() -> None:
+    def seconds(variables: int, elements: int) -> float:
+        rule = "".join(f"--v{number}:1;" for number in range(variables))
+        markup = f"<svg><style>*{{{rule}}}</style>{'<g/>' * elements}</svg>"
+        began = process_time()
+        assert accepted(markup).count("<g/>") == elements
+        return process_time() - began
+
+    few, many = seconds(100, 3_200), seconds(1_600, 200)
+    assert many < 4 * few
 
 
 NAMES = st.sampled_from([*ELEMENTS, "script", "a", "animate", "metadata", "foreignObject"])

@@ -61,7 +61,9 @@ def _linear(lightness: float, a: float, b: float) -> list[float]:
     return [12.92 * c if c <= 0.0031308 else 1.055 * c ** (1 / 2.4) - 0.055 for c in linear]
 
 
-def _rgb(parts: list[float], alpha: float) -> str:
+def _rgb(parts: list[float], alpha: float) -> str | None:
+    if any(map(math.isnan, (*parts, alpha))):  # an infinite share of another one
+        return None
     red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in parts)
     if alpha >= 1:
         return f"rgb({red}, {green}, {blue})"

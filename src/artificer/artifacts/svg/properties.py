@@ -72,9 +72,11 @@ class Properties:
         every = [(one, IN_SHEET) for one in self._sheet.matching(list(path))]
         every += [(one, f"in the style of <{element.name}>") for one in own if one]
         every.sort(key=lambda pair: pair[0].important)
-        for one, where in every:
-            if one.name.startswith("--"):
-                self._variable(styled, one, where)
+        variables = [pair for pair in every if pair[0].name.startswith("--")]
+        if variables:
+            styled.variables = dict(styled.variables)  # those of its parent remain as they are
+        for one, where in variables:
+            self._variable(styled, one, where)
         return [pair for pair in every if not pair[0].name.startswith("--")]
 
     def apply(self, styled: Styled, every: list[Declared]) -> None:
@@ -99,7 +101,7 @@ class Properties:
         if value is None or len(value) > _MAX_VARIABLE:
             self._refuse(styled, declared, where)
         else:
-            styled.variables = {**styled.variables, declared.name: value}
+            styled.variables[declared.name] = value
 
     def _move(self, styled: Styled) -> None:
         """Rewrite a transform about another origin as one about the coordinates' own origin."""
