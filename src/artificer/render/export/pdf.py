@@ -115,26 +115,32 @@ def _drawn(root: Element, report: Report) -> None:
             continue
         is_chart = not isinstance(artifact, Svg)
         if any(map(is_rtl, drawn)) or (not is_chart and needs_pixels(fromstring(drawn))):
-            _as_pixels(figure, drawn)
+            _as_pixels(figure, drawn, is_ours=is_chart)
         elif is_chart:
             for svg in figure.iter("svg"):
                 opaque(svg)
 
 
-def _as_pixels(figure: Element, drawn: str) -> None:
-    """Replace a drawing by a picture of it; without the extra ``charts`` it stays as it is."""
+def _as_pixels(figure: Element, drawn: str, *, is_ours: bool) -> None:
+    """Replace a drawing by a picture of it; without the extra ``charts`` it stays as it is.
+
+    A drawing that cannot be drawn becomes the words that describe it.
+    """
     try:
-        picture = to_png(drawn, _SHARP)
+        picture = to_png(drawn, _SHARP, is_ours=is_ours)
     except MissingExtraError:
         return
+    except InvariantError:
+        picture = None
     for parent in figure.iter():
         for child in list(parent):
             if child.tag in ("svg", "img"):
                 words = child.get("alt") or child.findtext("title") or ""
                 child[:] = []
-                child.tag, child.text = "img", None
                 child.attrib.clear()
-                child.attrib |= {"alt": words, "src": _PNG + _base64(picture)}
+                child.tag, child.text = ("p", words) if picture is None else ("img", None)
+                if picture is not None:
+                    child.attrib |= {"alt": words, "src": _PNG + _base64(picture)}
 
 
 def _flat(root: Element) -> None:

@@ -13,9 +13,9 @@ from artificer.artifacts.list import ItemList
 from artificer.artifacts.svg.payload import Svg
 from artificer.artifacts.table import Table
 from artificer.artifacts.value import CitedValue
-from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts import to_svg
 from artificer.render.charts.words import Grid, grid
+from artificer.render.export.pixels import rendered
 from artificer.render.language import Language, language_of
 from artificer.render.spreadsheet import to_csv
 from artificer.render.tables import table_grid
@@ -93,7 +93,7 @@ def svg_bytes(artifact: Artifact, payload: JsonObject) -> bytes | None:
 def png_bytes(artifact: Artifact, payload: JsonObject) -> bytes | None:
     """Return the drawing as PNG on white paper."""
     drawn = picture_of(artifact)
-    return None if drawn is None else to_png(drawn)
+    return None if drawn is None else to_png(drawn, is_ours=not isinstance(artifact, Svg))
 
 
 def text_bytes(artifact: Artifact, payload: JsonObject) -> bytes | None:
@@ -116,17 +116,13 @@ def pretty(value: JsonObject) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def to_png(drawn: str, sharpness: float = SHARPNESS) -> bytes:
-    """Draw an SVG of ours on white paper, at most 4,000 pixels a side.
+def to_png(drawn: str, sharpness: float = SHARPNESS, *, is_ours: bool = False) -> bytes:
+    """Draw an SVG on white paper, at most 4,000 pixels a side. A chart of ours is drawn faster.
 
     Raises:
         MissingExtraError: the extra ``charts`` is not installed.
         InvariantError: it cannot be drawn.
     """
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtraError("charts", needed_for="Drawing a PNG") from error
     root = ElementTree.fromstring(drawn)
     width, height = size_of(root)
     paper = ElementTree.Element(f"{{{_SVG}}}rect", _paper(root, width, height))
@@ -134,10 +130,7 @@ def to_png(drawn: str, sharpness: float = SHARPNESS) -> bytes:
     root.attrib |= {"width": f"{width:g}", "height": f"{height:g}"}
     _name_known_fonts(root)
     scale = min(sharpness, _LARGEST / max(width, height))
-    try:
-        return bytes(vl_convert.svg_to_png(ElementTree.tostring(root, encoding="unicode"), scale))
-    except ValueError as error:
-        raise InvariantError(f"A drawing cannot be written as PNG: {error}.") from error
+    return rendered(ElementTree.tostring(root, encoding="unicode"), scale, is_ours=is_ours)
 
 
 def _name_known_fonts(root: ElementTree.Element) -> None:

@@ -65,7 +65,8 @@ def add(paragraph: Paragraph, element: Element, artifact: Artifact | None, ui: L
 def _drawn(artifact: Artifact | None, ui: Language) -> bytes | None:
     try:
         drawing = None if artifact is None else picture_of(artifact, ui)
-        return None if drawing is None else to_png(drawing)
+        is_ours = isinstance(artifact, CHARTS)
+        return None if drawing is None else to_png(drawing, is_ours=is_ours)
     except (MissingExtraError, InvariantError):
         return None
 
