@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
 from cli_kit import Result, Shell, Terminal, finish
 from strict_server import Hangs, Says, StrictServer
 from test_cli_run import CHART, CITES_CHART, MAKES_CHART
+
+from artificer.cli.terminal.console import clean
+from artificer.studio.words import visible
 
 SHOUT = Says("\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J \u202egnirts\nsecond line")
 
@@ -95,6 +99,16 @@ async def test_what_a_model_writes_cannot_drive_the_terminal(
     shown_again = await shell.run("show", "last")
     assert "\x1b" not in shown_again.out
     assert (await shell.run("show", "last", "--json")).json()["status"] == "completed"
+
+
+@pytest.mark.req("cli-hostile-text")
+def test_a_character_that_the_studio_numbers_is_numbered_by_the_terminal() -> None:
+    characters = map(chr, range(sys.maxunicode + 1))
+    unseen = [one for one in characters if visible(one) != one]
+    assert {"\u200b", "\u2028", "\ufeff", "\U000e0041"} <= set(unseen)
+    assert [one for one in unseen if clean(one) == one] == []
+    seen = "\N{MAN}\u200d\N{WOMAN} \t\n caf\xe9 \u0645"
+    assert clean(seen) == seen
 
 
 @pytest.mark.req("cli-approval")
