@@ -97,6 +97,7 @@ CHANGES = {
     "head's seq": "UPDATE runs SET seq = 3 WHERE run = 'two'",
     "head's hash": "UPDATE runs SET hash = upper(hash) WHERE run = 'two'",
     "epoch": "UPDATE runs SET epoch = 7 WHERE run = 'two'",
+    "largest epoch": "UPDATE runs SET epoch = 9223372036854775807 WHERE run = 'two'",
     "run's name": "UPDATE runs SET run = 'owt' WHERE run = 'two'",
     "empty run's name": "UPDATE runs SET run = 'full' WHERE run = 'empty'",
     "run's number": "UPDATE runs SET number = 9 WHERE run = 'empty'",

@@ -23,6 +23,7 @@ from artificer.storage.sqlite import SqliteJournal
 from artificer.storage.sqlite.anchor import Anchor, anchor_path, newest_mark
 from artificer.storage.sqlite.commit_queue import BATCH
 from artificer.storage.sqlite.log_space import FRAME, LogSpace
+from artificer.storage.sqlite.opening import open_for_reading
 from artificer.storage.sqlite.transaction import Transaction, commit
 from artificer.system.shielded import finished
 from artificer.testing.records import records_after
@@ -204,6 +205,40 @@ class TestFilesThatAreNoJournal:
         assert content(anchor_path(path)) == anchor, "it knows the true end"
         async with SqliteJournal(path, read_only=True) as journal:
             assert await journal.audit() != []
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "ALTER TABLE records RENAME TO hidden; CREATE VIEW records AS WITH RECURSIVE n(x) AS "
+            "(SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS position, '' AS run, x AS seq, "
+            "'' AS hash, x'' AS body, '' AS world FROM n",
+            f"UPDATE meta SET value = '{'9' * 5_000}' WHERE key = 'format'",
+        ],
+        ids=["endless view", "endless number"],
+    )
+    async def test_a_hostile_file_is_refused_before_its_tables_are_read(
+        self, path: Path, change: str
+    ) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 1)
+        with sqlite3.connect(path) as db:
+            db.executescript(change)
+        db.close()
+        with pytest.raises(TamperedError):
+            open_for_reading(path, 1)
+        assert isinstance(await refusal(path), TamperedError)
+
+    async def test_no_trigger_acts_on_what_is_written(self, path: Path) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 1)
+        with sqlite3.connect(path) as db:
+            db.execute(
+                "CREATE TRIGGER forget AFTER INSERT ON records BEGIN DELETE FROM letters; END"
+            )
+        db.close()
+        open_for_reading(path, 1).close()
+        error = await refusal(path)
+        assert isinstance(error, TamperedError) and "forget" in error.message
 
     async def test_cut_off_file(self, path: Path) -> None:
         async with SqliteJournal(path) as journal:

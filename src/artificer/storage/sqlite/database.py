@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from pathlib import Path
+from typing import Literal
 
 from artificer.errors import (
     ArtificerError,
@@ -22,6 +23,9 @@ from artificer.values.release import RELEASE
 FAULTS = (sqlite3.Error, UnicodeDecodeError, InvalidValueError)
 """The errors of a failing file: those of the sqlite3 module, UnicodeDecodeError for a message of
 SQLite's that quotes damaged text, and that of our values for a damaged row."""
+
+_DIGITS = 9
+"""The most digits of a format's number."""
 
 APPLICATION_ID = 0x41727466
 """The application id in SQLite's header: "Artf"."""
@@ -109,6 +113,7 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
             _create(db)
             _sync_folder(path.parent)
         check_format(db, path)
+        _refuse(db, path, "trigger")
         _use_wal(db, path, busy_seconds)
         add_tables(db)
     except FAULTS as error:
@@ -194,19 +199,28 @@ def check_format(db: sqlite3.Connection, path: Path) -> None:
 
     Raises:
         ConfigError: it is not a journal, or one of a newer format.
-        TamperedError: it does not name its format.
+        TamperedError: it does not name its format, or has a view, which may answer as one of our
+            tables and never come to its end.
     """
     if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise not_a_journal(path)
+    _refuse(db, path, "view")
     meta = dict(db.execute("SELECT key, value FROM meta"))
     found = meta.get("format", "")
-    if not found.isdecimal() or int(found) < 1:
+    if not found.isdecimal() or len(found) > _DIGITS or int(found) < 1:
         raise TamperedError(f"The journal {path} does not name its format.")
     if int(found) > FORMAT:
         raise ConfigError(
             f"The journal {path} has format {found}; this release reads up to format {FORMAT}.",
             hint=f"It was written by Artificer {meta.get('release')}: use that release or newer.",
         )
+
+
+def _refuse(db: sqlite3.Connection, path: Path, kind: Literal["view", "trigger"]) -> None:
+    """Raise TamperedError for a view or a trigger: no journal has one."""
+    found = db.execute("SELECT name FROM sqlite_schema WHERE type = ?", (kind,)).fetchone()
+    if found is not None:
+        raise TamperedError(f"The journal {path} has a {kind}, {found[0]!r}: someone added it.")
 
 
 def _use_wal(db: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
