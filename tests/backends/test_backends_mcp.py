@@ -114,6 +114,45 @@ def test_a_schema_that_cannot_hold_a_model_is_refused(schema: dict[str, Any]) ->
         adopt("s", RemoteFacts(name="t", input_schema=schema), CONTRACT)
 
 
+def doubled(reference: str, **own: str) -> dict[str, Any]:
+    """A schema of 40 definitions, each of which refers to the next one twice."""
+    definitions: dict[str, Any] = {
+        f"a{n}": {
+            **{key: value.format(n) for key, value in own.items()},
+            "allOf": [{"$ref": reference.format(n + 1)}] * 2,
+        }
+        for n in range(40)
+    }
+    last = {key: value.format(40) for key, value in own.items()}
+    return {"$defs": {**definitions, "a40": last}, "$ref": reference.format(0)}
+
+
+@pytest.mark.req("mcp-client-hostile")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        doubled("#/$defs/a{}"),
+        doubled("#/%24defs/a{}"),
+        doubled("#a{}", **{"$anchor": "a{}"}),
+        doubled("urn:a{}", **{"$id": "urn:a{}"}),
+        {"$defs": {"own": {"$id": "urn:own", **doubled("#/$defs/a{}")}}, "$ref": "urn:own"},
+    ],
+    ids=["pointer", "escaped", "anchor", "id", "embedded"],
+)
+def test_a_schema_that_takes_for_ever_is_refused(schema: dict[str, Any]) -> None:
+    for own in ({"input_schema": schema}, {"input_schema": {}, "output_schema": schema}):
+        with pytest.raises(ToolDefinitionError, match="references followed"):
+            adopt("s", RemoteFacts(name="t", **own), CONTRACT)
+
+
+@pytest.mark.req("mcp-client-hostile")
+def test_a_schema_of_trees_is_adopted() -> None:
+    tree = {"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}}
+    chained = {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"type": "string"}}}
+    for schema in (tree, chained, {**chained, "properties": {"a": {"$ref": "#/$defs/a"}}}):
+        assert adopt("s", RemoteFacts(name="t", input_schema=schema), CONTRACT)
+
+
 @pytest.mark.req("mcp-client-results")
 async def test_structured_content_is_preferred_and_held_to_its_schema() -> None:
     async with linked() as link:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition, Trust
 from artificer.contracts.schema import compile_schema
+from artificer.contracts.schema_cost import is_costlier
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Text, Value
 from artificer.values.canon import canonical
@@ -21,6 +22,9 @@ MAX_DESCRIPTION = 2_000
 MAX_FIELD_DESCRIPTION = 500
 MAX_SCHEMA = 64_000
 """Bytes of a schema in canonical form."""
+
+MAX_SUBSCHEMAS = 100_000
+"""Subschemas of a schema with every reference followed: to check a value takes seconds at most."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 _MAX_NAME = 64
@@ -66,10 +70,10 @@ def adopt(server: str, facts: RemoteFacts, contract: McpContract) -> RemoteTool:
     if schema.setdefault("type", "object") != "object":
         raise ToolDefinitionError("Its arguments are not an object.")
     schema.setdefault("properties", {})
-    compile_schema(schema)
+    _compile(schema)
     output = None if facts.output_schema is None else _bounded(facts.output_schema)
     if output is not None:
-        compile_schema(output)
+        _compile(output)
     words = clip(readable(facts.description) or "no description", MAX_DESCRIPTION)
     definition = ToolDefinition(
         name=_name(server, facts.name),
@@ -107,6 +111,14 @@ def _bounded(schema: Mapping[str, JsonValue]) -> JsonObject:
     if size > MAX_SCHEMA:
         raise ToolDefinitionError(f"Its schema has {size} bytes; {MAX_SCHEMA} are allowed.")
     return cleaned
+
+
+def _compile(schema: JsonObject) -> None:
+    compile_schema(schema)
+    if is_costlier(schema, MAX_SUBSCHEMAS):
+        raise ToolDefinitionError(
+            f"Its schema has more than {MAX_SUBSCHEMAS:,} subschemas with its references followed."
+        )
 
 
 def _cleaned(key: str, value: JsonValue) -> JsonValue:

@@ -1,0 +1,89 @@
+"""The cost of a schema: how many subschemas it has once its references are followed.
+
+Forty definitions that each refer to the next one twice fit into two kilobytes, and a validator
+that follows them takes longer than anyone waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from artificer.values.base import JsonObject, JsonValue
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+
+
+def is_costlier(schema: JsonObject, limit: int) -> bool:
+    """Return whether a schema has more subschemas than ``limit`` with each reference followed.
+
+    A reference back to where it stands counts as one: how often it is followed depends on the
+    value. One that may name several places counts as the largest.
+    """
+    try:
+        return _Counter(schema, limit).count(schema) > limit
+    except RecursionError:
+        return True
+
+
+class _Counter:
+    """Counts subschemas, each once however often it is referred to."""
+
+    def __init__(self, schema: JsonObject, limit: int) -> None:
+        found = list(_objects(schema))
+        self._limit = limit
+        self._roots = [schema, *(one for one in found if "$id" in one)]
+        self._anchors: dict[str, list[JsonObject]] = {}
+        for one in found:
+            for name in (one.get(key) for key in _ANCHORS):
+                if isinstance(name, str):
+                    self._anchors.setdefault(name, []).append(one)
+        self._sums: dict[int, int] = {}
+
+    def count(self, node: JsonValue) -> int:
+        """Return the number of objects in a part of the schema, at most one more than the limit."""
+        if isinstance(node, list):
+            return min(sum(map(self.count, node)), self._limit + 1)
+        if not isinstance(node, dict):
+            return 0
+        if id(node) not in self._sums:
+            self._sums[id(node)] = 1  # while it is open: a reference to it leads back
+            inside = sum(map(self.count, node.values()))
+            followed = sum(self._followed(node.get(key)) for key in _REFERENCES)
+            self._sums[id(node)] = min(1 + inside + followed, self._limit + 1)
+        return self._sums[id(node)]
+
+    def _followed(self, reference: JsonValue) -> int:
+        if not isinstance(reference, str):
+            return 0
+        return max(map(self.count, self._named(reference)), default=0)
+
+    def _named(self, reference: str) -> Iterator[JsonValue]:
+        fragment = unquote(reference.partition("#")[2])
+        yield from self._anchors.get(fragment, ())
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in fragment.split("/")[1:]]
+        for root in self._roots:
+            place: JsonValue = root
+            for step in steps:
+                place = _below(place, step)
+            yield place
+
+
+def _below(place: JsonValue, step: str) -> JsonValue:
+    if isinstance(place, dict):
+        return place.get(step)
+    if isinstance(place, list) and step.isdecimal() and len(step) < 6 and int(step) < len(place):
+        return place[int(step)]
+    return None
+
+
+def _objects(schema: JsonValue) -> Iterator[JsonObject]:
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
