@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from artificer.builds.prompt import FILES
 from artificer.config import load_config
 from artificer.errors import ConfigError
+from artificer.runtime.builds.detect import detect
+from artificer.runtime.builds.prompts import load_prompts
 
 
 @pytest.mark.req("project-name")
@@ -134,3 +138,41 @@ class TestFaults:
             "assert 'pydantic' not in sys.modules"
         )
         subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+
+
+@pytest.mark.req("settings-regular")
+class TestNoFile:
+    """Names of a checkout that lead to a pipe or a device, whose content has no end."""
+
+    @pytest.fixture(params=["pipe", "zero", "large"])
+    def endless(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+        place = tmp_path / "endless"
+        if request.param == "pipe":
+            os.mkfifo(place)
+        elif request.param == "zero":
+            place.symlink_to("/dev/zero")
+        else:
+            place.write_bytes(b"# \n" * 500_000)
+        return place
+
+    def test_settings(self, endless: Path) -> None:
+        (endless.parent / "artificer.toml").symlink_to(endless)
+        with pytest.raises(ConfigError, match=r"artificer\.toml cannot be read"):
+            load_config(endless.parent)
+
+    def test_policies(self, endless: Path) -> None:
+        (endless.parent / "artificer.toml").write_text('[policy]\ncedar = ["endless"]\n')
+        with pytest.raises(ConfigError):
+            load_config(endless.parent)
+
+    def test_instructions(self, endless: Path) -> None:
+        folder = endless.parent / "prompts"
+        folder.mkdir()
+        (folder / FILES[0]).symlink_to(endless)
+        with pytest.raises(ConfigError):
+            load_prompts([folder])
+
+    def test_a_project_that_is_looked_at(self, endless: Path) -> None:
+        (endless.parent / "Makefile").symlink_to(endless)
+        (endless.parent / "package.json").symlink_to(endless)
+        assert detect(endless.parent).commands == ()

@@ -6,6 +6,7 @@ strictly: an unknown key is an error that names it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -26,6 +27,7 @@ from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import LEASE_SECONDS, Durability
 from artificer.providers.registry import FOR_PROGRAMS, PROTOCOLS, PROVIDERS
+from artificer.system.regular_file import read_regular
 from artificer.values.arguments import path as named
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
@@ -160,6 +162,9 @@ SourceSetting = Annotated[str, Meta(min_length=1, max_length=2_000)]
 class _Policies(CheckedValue):
     policy: PolicyKeys = PolicyKeys()
 
+
+_MAX_BYTES = 1024 * 1024
+"""The size of the largest ``artificer.toml`` that is read."""
 
 _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -314,7 +319,10 @@ def _override(settings: dict[str, object], name: str, value: object, source: str
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        text = path.read_text(encoding="utf-8")
+        data = read_regular(path, _MAX_BYTES)
+        if data is None:
+            raise OSError(errno.EFBIG, f"has more than {_MAX_BYTES} bytes")
+        text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         return {}
     except (UnicodeDecodeError, OSError) as error:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from artificer.backends.command.signing import Signers
-from artificer.backends.process.regular_file import read_regular
 from artificer.errors import ManifestError
 from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
 from artificer.manifests.model import SUFFIX, Manifest, ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.manifests.section_reads import checked_tools, linked_files
+from artificer.system.regular_file import read_regular
 
 FOLDER_FILE = "toolclad.toml"
 """The file that the manifests of a folder share: argument types and scope."""

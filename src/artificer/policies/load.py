@@ -10,6 +10,7 @@ from typing import get_args
 from artificer.core.kinds import RunKind
 from artificer.core.policy import DecisionWord, Policy, PolicyText, Rule
 from artificer.errors import ConfigError, MissingExtraError
+from artificer.system.regular_file import read_regular
 from artificer.values.base import CheckedValue
 from artificer.values.nearest import nearest
 
@@ -86,9 +87,8 @@ def _texts(globs: tuple[str, ...], folder: Path) -> Iterator[PolicyText]:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_TEXT_BYTES + 1)
-        if len(data) > MAX_TEXT_BYTES:
+        data = read_regular(path, MAX_TEXT_BYTES)
+        if data is None:
             raise ConfigError(
                 f"{path} is larger than {MAX_TEXT_BYTES} bytes.",
                 hint="Split it: policy.cedar takes several files.",

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from artificer.backends.process.regular_file import read_regular
 from artificer.errors import ConfigError, ManifestError, MissingExtraError
+from artificer.system.regular_file import read_regular
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey

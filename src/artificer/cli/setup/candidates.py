@@ -12,7 +12,11 @@ from artificer.cli.settings import Settings
 from artificer.config import Config, load_config
 from artificer.prices import priced_models
 from artificer.runtime.listing import newest
+from artificer.system.regular_file import read_regular
 from artificer.wiring.storage_kinds import opened
+
+_MAX_BYTES = 256 * 1024
+"""The size of the largest manifest that is read."""
 
 LIMIT = 100
 """Runs that are offered: the newest."""
@@ -61,7 +65,7 @@ def tools(settings: Settings, values: Mapping[str, Any]) -> list[str]:
 def _names(folder: Path) -> Iterator[str]:
     for file in sorted(folder.glob("*.clad.toml")):
         try:
-            keys = tomllib.loads(file.read_text(encoding="utf-8"))
+            keys = tomllib.loads((read_regular(file, _MAX_BYTES) or b"").decode())
         except (OSError, ValueError):
             continue
         name = keys.get("tool", {}).get("name", file.name.removesuffix(".clad.toml"))

@@ -23,6 +23,7 @@ from artificer.errors import InvalidValueError, ManifestError, TamperedError
 from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.runtime.builds.toolchains import variables as toolchain_variables
+from artificer.system.regular_file import read_regular
 from artificer.values.base import Value
 
 log = logging.getLogger("artificer.runtime.builds")
@@ -157,9 +158,7 @@ class _Found:
     def text(self, name: str) -> str:
         """A file's text, or nothing for one that is not there, too long, or no text."""
         try:
-            with (self.root / name).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-            return data.decode() if len(data) <= MAX_BYTES else ""
+            return (read_regular(self.root / name, MAX_BYTES) or b"").decode()
         except (OSError, UnicodeDecodeError):
             return ""
 

@@ -9,6 +9,7 @@ from artificer import builds
 from artificer.builds.prompt import FILES
 from artificer.errors import ConfigError
 from artificer.system.files import packaged
+from artificer.system.regular_file import read_regular
 
 MAX_BYTES = 64 * 1024
 """Largest file of instructions that is read."""
@@ -42,13 +43,13 @@ def _package(name: str) -> str:
 
 def _read(file: Path) -> str:
     try:
-        data = file.read_bytes()
+        data = read_regular(file, MAX_BYTES) or b""
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"{file} cannot be read: {error}.", hint="Check its permissions, and that it is UTF-8."
         ) from error
-    if len(data) > MAX_BYTES or not text.strip():
+    if not text.strip():
         raise ConfigError(
             f"{file} must hold 1 to {MAX_BYTES} bytes of instructions.",
             hint="Write instructions into it, or remove it to use the built-in ones.",
