@@ -72,6 +72,19 @@ class Bench:
         assert self.workspaces.commit("w", applied.root, expected=expected)
 
 
+@pytest.mark.req("workspace-no-git")
+@pytest.mark.parametrize(
+    "folder", [".git", "a/.GIT", "a/.git/hooks", "~2e6769e2808c74", "~2e67697420"]
+)
+async def test_nothing_is_written_where_git_would_run_it(folder: str) -> None:
+    bench = Bench()
+    files = [{"path": "a.txt", "text": "1"}, {"path": f"{folder}/config", "text": "[core]"}]
+    answer = await bench.no("write", "invalid", workspace="w", version=0, files=files)
+    assert [problem["pointer"] for problem in answer["problems"]] == ["/files/1/path"]
+    assert bench.workspaces.names() == []
+    await bench.write(**{".github/workflows/ci.yml": "on: push", ".gitignore": "x"}, version=0)
+
+
 @pytest.mark.req("workspace-flow")
 async def test_from_a_first_file_to_an_empty_directory_removed() -> None:
     bench = Bench()

@@ -100,7 +100,7 @@ def _is_loose(path: str, parts: list[str]) -> bool:
     return any(part != part.strip() or part.endswith(".") for part in parts)
 
 
-def _is_gits(part: str) -> bool:
+def is_gits(part: str) -> bool:
     """Return whether a file system reads this part as ``.git``, or it is a file of git's own.
 
     HFS+ ignores format characters and NTFS ignores case; ``git~1`` is the short name of
@@ -130,7 +130,7 @@ _PATH_RULES: tuple[tuple[str, Callable[[str, list[str]], bool]], ...] = (
         lambda path, parts: any(part in ("", ".", "..") for part in parts),
     ),
     ("must not have parts that begin or end with a space, or end with a dot", _is_loose),
-    ("must not lead into .git", lambda path, parts: any(map(_is_gits, parts))),
+    ("must not lead into .git", lambda path, parts: any(map(is_gits, parts))),
     (
         "has a part that is a device's name on some systems",
         lambda path, parts: any(map(is_device, parts)),
