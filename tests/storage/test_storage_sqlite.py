@@ -532,6 +532,19 @@ class TestLogSpace:
             assert len(content(log)) <= 2 * used + FRAME
             assert await one.audit() == []
 
+    async def test_a_log_is_copied_back_before_its_index_needs_another_table(
+        self, path: Path
+    ) -> None:
+        log, lengths = Path(f"{path}-wal"), []
+        async with SqliteJournal(path, "process") as journal:
+            lease, head = await journal.acquire("run"), Head()
+            for _ in range(24):
+                records = records_after(head, "run", "x" * 2**20)
+                head = await journal.append("run", lease.epoch, head, records)
+                lengths.append(len(content(log)))
+        assert lengths[-1] > 3 * 2**20, "no sooner than needed"
+        assert max(lengths) <= 4_062 * FRAME + 2 * 2**20, "with a commit, and with new space"
+
     def test_without_space_on_the_disk_it_is_left_as_it_is(self, path: Path) -> None:
         log = Path(f"{path}-wal")
         log.write_bytes(b"x" * 100)
