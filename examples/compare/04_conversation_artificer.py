@@ -1,4 +1,4 @@
-"""A conversation of two prompts. Ours is durable: it goes on in another process, too."""
+"""A conversation of two prompts. Artificer's is durable: it also continues in another process."""
 
 from artificer import Agent
 

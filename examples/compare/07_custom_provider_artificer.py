@@ -1,4 +1,4 @@
-"""A model of one's own: here, one that shouts."""
+"""A model of your own: here, one that shouts."""
 
 from artificer import Agent, ScriptedProvider
 

@@ -1,4 +1,4 @@
-"""A model of one's own: here, one that shouts."""
+"""A model of your own: here, one that shouts."""
 
 from pydantic_ai import Agent, ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel

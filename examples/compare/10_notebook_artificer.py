@@ -1,5 +1,5 @@
 # %% [markdown]
-# Cells of a notebook, where an event loop is running already.
+# Cells of a notebook, where an event loop is already running.
 
 # %%
 from artificer import Agent

@@ -1,4 +1,4 @@
-"""The model of the sixteen programs: what it answers follows from the request alone."""
+"""The model of the sixteen programs: its answers depend on the request alone."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python examples/compare/run.py [--only 01,02]
 
-Both libraries speak HTTP with one local server of Chat Completions, whose strictness is that of
-OpenAI. A line of code is one that is neither blank nor a comment, a docstring or an import.
+Both libraries call one local Chat Completions server over HTTP, which is as strict as
+OpenAI's. A line of code is one that is neither blank nor a comment, a docstring or an import.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Ran:
 
 
 def program(name: str, library: Library) -> Path:
-    """The file of a program."""
+    """Return the file of a program."""
     return HERE / f"{name}_{library}.py"
 
 
@@ -71,7 +71,7 @@ def lines_of_code(path: Path) -> int:
 
 
 async def run(name: str, library: Library) -> Ran:
-    """Run a program against a server of its own, in an empty folder."""
+    """Run a program against its own server, in an empty folder."""
     path = program(name, library)
     words = [str(path)]
     if name == "10_notebook":

@@ -1,7 +1,7 @@
 """Facts about a checkout, as two tools: its files, and its history.
 
-Plain Python, and git where there is one. Without git the folder itself is read, and the history
-says that it is not known.
+Plain Python, and git where there is one. Without git the folder itself is
+read, and the history is reported as unknown.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LEFT_OUT = ("node_modules", "__pycache__", "site", "mutants", "build", "dist")
 
 @dataclass
 class Found:
-    """A file of the checkout. ``lines`` is None where it is not text."""
+    """A file of the checkout. ``lines`` is None if it is not text."""
 
     path: str
     bytes: int
@@ -89,17 +89,17 @@ def read_history() -> dict[str, object]:
 
 
 def has_history() -> bool:
-    """Whether git knows at least one commit of the checkout."""
+    """Return whether git knows at least one commit of the checkout."""
     return bool(_git("log", "-1", "--format=%ct"))
 
 
 def is_shallow() -> bool:
-    """Whether git was given only the last part of the history."""
+    """Return whether git was given only the last part of the history."""
     return _git("rev-parse", "--is-shallow-repository") == ["true"]
 
 
 def _by_time(moments: list[datetime]) -> tuple[str, list[tuple[str, int]]]:
-    """Count moments by the span that gives between three and some thirty rows, empty ones too."""
+    """Count times by the span that gives three to about thirty rows, including empty ones."""
     first, last = min(moments), max(moments)
     if last - first < timedelta(days=3):
         hours = Counter(moment.replace(minute=0, second=0) for moment in moments)
@@ -146,7 +146,7 @@ def _paths() -> list[str]:
 
 
 def _walked() -> Iterator[str]:
-    """Yield the files of a folder without git; what is hidden or was installed is left out."""
+    """Yield the files of a folder without git; hidden and installed files are left out."""
     for folder, folders, files in os.walk(ROOT):
         folders[:] = sorted(it for it in folders if it not in _LEFT_OUT and not it.startswith("."))
         for name in files:

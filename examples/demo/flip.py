@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main(home: Path, copy: Path) -> int:
-    """Change one digit of the data of `count_files` in the copy, and say where."""
+    """Change one digit of the data of `count_files` in the copy, and print where."""
     for world in home.iterdir():
         if (world / "journal.db").is_file():
             shutil.copytree(world, copy / world.name, ignore=shutil.ignore_patterns("owners"))

@@ -20,7 +20,7 @@ class Progress(Observer):
     """Prints a line for each turn."""
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        """Say what the model is asked for, and what came back refused."""
+        """Print what the model is asked for, and what was refused."""
         step = line.event if isinstance(line, EventLine) else line.intent
         if isinstance(step, Generate):
             print(f"   turn {step.turn}: {step.tool_choice.name or 'the words'} …", flush=True)
@@ -31,7 +31,7 @@ class Progress(Observer):
 
 
 def turns(*, history: bool) -> tuple[str, ...]:
-    """Return the tool that each turn has to call. The last turn calls none: it writes the words."""
+    """Return the tool that each turn has to call. The last turn calls none: it writes the text."""
     charts = ("create_bar_chart", "create_line_chart" if history else "create_pie_chart")
     values = ("create_value", "create_value")
     return ("count_files", "read_history", *values, *charts, "create_table", "none")
@@ -58,7 +58,7 @@ def agent(model: object = "local/smollm2") -> Agent:
 
 
 def main(folder: Path) -> int:
-    """Run the agent, save the page, and say what came of it."""
+    """Run the agent, save the page, and print the result."""
     run = agent().run_sync(PROMPT, observer=Progress())
     run.save(folder)
     print(f"   {run.status}, with {len(run.state.artifacts)} figures")

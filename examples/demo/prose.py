@@ -1,7 +1,8 @@
-"""The grammar of the page's words: one or two sentences for each slot, and no digit anywhere.
+"""The grammar of the page's text: one or two sentences for each slot, without digits.
 
-The model picks among these sentences, and each is true whatever the checkout holds. A model of 135
-million parameters that is free to write invents: its words here are a choice, and the page says so.
+The model picks among these sentences, each of which is true for any checkout. A model of 135
+million parameters would invent facts if it wrote freely: here it only chooses, and the page says
+so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Show how the gate answers a wrong call. The call is scripted, its data are your checkout's."""
+"""Show how the gate answers a wrong call. The calls are scripted; the data are your checkout's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small MCP server, to be used by Artificer: see artificer.toml beside it."""
+"""A small MCP server for Artificer to use: see artificer.toml next to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plug-in keeps the promises of its five seams: ``pytest -o asyncio_mode=auto``."""
+"""The plug-in passes the conformance suites of its five parts: ``pytest -o asyncio_mode=auto``."""
 
 from __future__ import annotations
 

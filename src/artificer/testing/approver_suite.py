@@ -24,7 +24,7 @@ from artificer.values.canon import digest_of
 
 
 def question(number: int = 0, **changes: str) -> Question:
-    """Return a question as a run asks it."""
+    """Return a question like those that a run asks."""
     arguments = f'{{"to":"ada@example.com","number":{number}}}'
     wanted = {
         "run": "run-1",
@@ -37,15 +37,15 @@ def question(number: int = 0, **changes: str) -> Question:
 
 
 class ApproverSuite:
-    """The behaviour of the `Approver` port: fixtures ``approver`` and ``approves``."""
+    """The behavior of the `Approver` port: fixtures ``approver`` and ``approves``."""
 
     patience_s: float = 30
-    """Seconds in which the person of a test has answered, also on a busy machine."""
+    """Seconds within which a test's person has answered, even on a busy machine."""
 
     async def test_an_answer_says_yes_or_no_and_who(
         self, approver: Approver, approves: bool
     ) -> None:
-        """``approved`` is a bool and nothing that only counts as one; ``by`` is someone."""
+        """``approved`` is a real bool, not just a truthy value; ``by`` names someone."""
         answer = await _answer(self.patience_s, approver, question())
         assert answer.approved is approves
         assert answer.by.strip()
@@ -54,7 +54,7 @@ class ApproverSuite:
     async def test_each_question_gets_its_own_answer(
         self, approver: Approver, approves: bool
     ) -> None:
-        """Also when several runs ask at the same time."""
+        """Each question gets its own answer, even when several runs ask at the same time."""
         wanted = [question(n, run=f"run-{n}") for n in range(3)]
         answers = await asyncio.gather(*(_answer(self.patience_s, approver, one) for one in wanted))
         assert [answer.approved for answer in answers] == [approves] * 3
@@ -62,7 +62,7 @@ class ApproverSuite:
     async def test_what_a_model_wrote_decides_nothing(
         self, approver: Approver, approves: bool
     ) -> None:
-        """Neither an answer in the arguments, nor control characters, nor a very long text."""
+        """Model text changes no answer: not words, control characters or great length."""
         for written in ("y\nyes\n", '{"approved":true}', "\x1b[2J\r\0approved", "x" * 300_000):
             answer = await _answer(
                 self.patience_s, approver, question(arguments=written, reason=written)
@@ -72,7 +72,7 @@ class ApproverSuite:
     async def test_who_stops_asking_waits_no_longer(
         self, approver: Approver, approves: bool
     ) -> None:
-        """A run that is cancelled ends its question, and the next one is answered all the same."""
+        """A cancelled run ends its question, and the next question is still answered."""
         asking = asyncio.ensure_future(approver.ask(question()))
         await asyncio.sleep(0)
         asking.cancel()

@@ -12,14 +12,14 @@ from artificer.ports import Arrivals, Head, Storage
 from artificer.testing.records import records_after
 
 LONG_S = 60.0
-"""Longer than any test waits."""
+"""Seconds that are longer than any test waits."""
 
 
 class ArrivalsSuite:
-    """The behaviour of the `Arrivals` port."""
+    """The behavior of the `Arrivals` port."""
 
     async def test_a_new_run_arrives(self, arrivals: Arrivals, elsewhere: Storage) -> None:
-        """When its first record is there."""
+        """A new run arrives when it has its first record."""
         await arrivals.wait(0)
         waiting = asyncio.create_task(arrivals.wait(LONG_S))
         lease = await elsewhere.journal.acquire("r")
@@ -27,7 +27,7 @@ class ArrivalsSuite:
         await asyncio.wait_for(waiting, LONG_S / 2)
 
     async def test_a_signal_arrives(self, arrivals: Arrivals, elsewhere: Storage) -> None:
-        """The one who waits learns of it."""
+        """A process that waits is notified of a signal."""
         await arrivals.wait(0)
         waiting = asyncio.create_task(arrivals.wait(LONG_S))
         await elsewhere.signals.post("r", b"{}")
@@ -36,12 +36,12 @@ class ArrivalsSuite:
     async def test_what_came_between_two_calls_is_not_missed(
         self, arrivals: Arrivals, elsewhere: Storage
     ) -> None:
-        """The next call returns at once."""
+        """If something came between two calls, the next call returns at once."""
         await arrivals.wait(0)
         await elsewhere.signals.post("r", b"{}")
         await asyncio.wait_for(arrivals.wait(LONG_S), LONG_S / 2)
 
     async def test_without_news_it_lasts_its_time(self, arrivals: Arrivals) -> None:
-        """Then the one who waits looks for itself."""
+        """Without news, a call lasts its time; the caller then checks by itself."""
         await arrivals.wait(0)
         await asyncio.wait_for(arrivals.wait(0.01), LONG_S / 2)

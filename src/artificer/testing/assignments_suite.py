@@ -16,10 +16,10 @@ Die = Callable[[str], None]
 
 
 class AssignmentsSuite:
-    """The behaviour of the `Assignments` port."""
+    """The behavior of the `Assignments` port."""
 
     async def test_one_of_many_workers_gets_a_run(self, assignments: Assignments) -> None:
-        """However many ask at once; it may ask again itself."""
+        """One of many workers that ask at once gets the run, and may ask again."""
         owners = ("one", "two", "three")
         found = await asyncio.gather(
             *(assignments.take("r", owner, again=False) for owner in owners)
@@ -33,7 +33,7 @@ class AssignmentsSuite:
     async def test_a_parked_run_goes_to_another_one_only_with_news(
         self, assignments: Assignments
     ) -> None:
-        """To nobody else: its worker waits with it. That one no longer says its status then."""
+        """Without news it stays with its worker; afterwards that worker cannot change it."""
         await assignments.take("r", "one", again=False)
         await assignments.put("r", "one", "parked")
         assert await assignments.take("r", "two", again=False) == "elsewhere"
@@ -44,7 +44,7 @@ class AssignmentsSuite:
     async def test_a_run_that_is_over_is_not_looked_at_again(
         self, assignments: Assignments
     ) -> None:
-        """By workers that found it too, a little later. A signal has it executed again."""
+        """Workers that find a finished run later do not get it; a signal makes it available."""
         await assignments.take("r", "one", again=False)
         await assignments.put("r", "one", "over")
         for owner in ("one", "two"):
@@ -55,7 +55,7 @@ class AssignmentsSuite:
     async def test_what_a_dead_worker_had_is_handed_to_one_other(
         self, assignments: Assignments, die: Die
     ) -> None:
-        """The run that it executed, and the one that it waited with; not one that was over."""
+        """One other worker gets its executing and its parked run, but not a finished one."""
         for run in ("executing", "parked", "over"):
             await assignments.take(run, "one", again=False)
         await assignments.put("parked", "one", "parked")
@@ -69,7 +69,7 @@ class AssignmentsSuite:
     async def test_a_run_of_a_dead_worker_goes_to_the_first_that_wants_it(
         self, assignments: Assignments, die: Die
     ) -> None:
-        """Before anybody looks for lost ones."""
+        """The first worker that asks gets the run, before any search for lost runs."""
         await assignments.take("r", "one", again=False)
         die("one")
         assert await assignments.take("r", "two", again=False) == "ours"
@@ -78,7 +78,7 @@ class AssignmentsSuite:
     async def test_a_worker_that_stops_leaves_its_runs_to_others(
         self, assignments: Assignments
     ) -> None:
-        """They need not wait for the end of its lease."""
+        """Others get its runs at once, without waiting for the end of its lease."""
         await assignments.take("r", "one", again=False)
         await assignments.take("s", "one", again=False)
         await assignments.put("s", "one", "left")
@@ -89,7 +89,7 @@ class AssignmentsSuite:
     async def test_a_run_that_one_worker_cannot_execute_is_tried_by_each_other_once(
         self, assignments: Assignments
     ) -> None:
-        """Its agent may be known to one of them."""
+        """Each other worker may try once, because one of them may have the agent."""
         await assignments.take("r", "one", again=False)
         await assignments.put("r", "one", "refused")
         assert await assignments.lost("one") == []

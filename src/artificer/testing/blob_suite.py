@@ -25,11 +25,11 @@ NOT_DIGESTS = (
     "sha256:" + "0" * 63 + "\0",
     "sha256:" + "٠" * 64,
 )
-"""Texts that look like digests, to someone careless."""
+"""Texts that look like digests at first sight."""
 
 
 def is_missing(store: BlobStore, digest: str) -> bool:
-    """Whether both methods of the store report that the blob does not exist."""
+    """Return whether both methods of the store report that the blob does not exist."""
     if store.has(digest):
         return False
     try:
@@ -40,7 +40,7 @@ def is_missing(store: BlobStore, digest: str) -> bool:
 
 
 class BlobSuite:
-    """The behaviour of the `BlobStore` port. Subclass it and give it a fixture ``store``."""
+    """The behavior of the `BlobStore` port. Subclass it and give it a fixture ``store``."""
 
     def test_round_trip(self, store: BlobStore) -> None:
         """Bytes that were put come back under their SHA-256."""
@@ -51,7 +51,7 @@ class BlobSuite:
             assert store.has(digest)
 
     def test_empty_bytes_are_a_blob(self, store: BlobStore) -> None:
-        """No bytes are bytes too."""
+        """Empty bytes are stored like any others."""
         digest = store.put(b"")
         assert store.has(digest)
         assert store.get(digest) == b""
@@ -67,12 +67,12 @@ class BlobSuite:
         assert is_missing(store, "sha256:" + hashlib.sha256(b"never put").hexdigest())
 
     def test_what_is_no_digest_is_not_found(self, store: BlobStore) -> None:
-        """Malformed digests, with and without a path in them, lead nowhere."""
+        """Malformed digests find nothing, with or without a path in them."""
         for text in NOT_DIGESTS:
             assert is_missing(store, text), text
 
     def test_digests_are_those_of_all_blobs(self, store: BlobStore) -> None:
-        """Every blob is listed once, and nothing else is."""
+        """Every blob is listed once, and nothing else is listed."""
         assert list(store.digests()) == []
         put = [store.put(b"%d" % n) for n in range(40)]
         assert sorted(store.digests()) == sorted(put)

@@ -33,7 +33,7 @@ async def reserve(
     now: int = 0,
     lasts: int = 1000,
 ) -> int | None:
-    """Reserve an amount and return the reservation's number; None when it was refused."""
+    """Reserve an amount; return the reservation's number, or None if it was refused."""
     wanted = Reservation(account, secrets.randbits(60) + 1, need, limit, now, now + lasts)
     try:
         await budget.reserve([wanted])
@@ -49,17 +49,17 @@ async def settle(budget: Budget, account: str, number: int | None, cost: Amount)
 
 
 class BudgetSuite:
-    """The behaviour of the `Budget` port. Subclass it and give it a fixture ``budget``."""
+    """The behavior of the `Budget` port. Subclass it and give it a fixture ``budget``."""
 
     async def test_what_is_reserved_is_held_until_it_is_settled(self, budget: Budget) -> None:
-        """The true cost then takes its place."""
+        """A reservation is held until the actual cost replaces it."""
         number = await reserve(budget, SpendingLimit())
         assert await budget.spent(DAY, 0) == Spent(Amount(), TEN)
         await settle(budget, DAY, number, Amount(3, 40))
         assert await budget.spent(DAY, 0) == Spent(Amount(3, 40), Amount())
 
     async def test_more_than_the_limit_is_not_reserved(self, budget: Budget) -> None:
-        """Of tokens as of money; nothing has changed then."""
+        """A reservation above the limit is refused and changes nothing: tokens and money."""
         for limit in (SpendingLimit(tokens=19), SpendingLimit(micros=199)):
             account = f"{DAY}-{limit.tokens}"
             assert await reserve(budget, limit, account=account) is not None
@@ -67,14 +67,14 @@ class BudgetSuite:
             assert (await budget.spent(account, 0)).reserved == TEN
 
     async def test_exactly_the_limit_is_reserved(self, budget: Budget) -> None:
-        """To the last token."""
+        """A reservation of exactly the remaining amount is accepted."""
         limit = SpendingLimit(tokens=20, micros=200)
         assert await reserve(budget, limit) is not None
         assert await reserve(budget, limit) is not None
         assert await reserve(budget, limit, need=Amount(1, 0)) is None
 
     async def test_of_several_all_are_reserved_or_none(self, budget: Budget) -> None:
-        """Reservations from a day and from a build are made together, and on one account added."""
+        """Reservations of a day and a build are made together; those on one account add up."""
         wide, narrow = SpendingLimit(tokens=100), SpendingLimit(tokens=9)
         day = Reservation(DAY, 1, TEN, wide, 0, 1000)
         build = Reservation("build:b", 2, TEN, narrow, 0, 1000)
@@ -91,14 +91,14 @@ class BudgetSuite:
         assert (await budget.spent("build:c", 0)).reserved == Amount(5, 0)
 
     async def test_what_was_settled_counts(self, budget: Budget) -> None:
-        """Even more than was reserved, and more than the limit."""
+        """A settlement counts even if it exceeds the reservation or the limit."""
         number = await reserve(budget, SpendingLimit(tokens=15))
         await settle(budget, DAY, number, Amount(50, 0))
         assert await reserve(budget, SpendingLimit(tokens=15)) is None
         assert (await budget.spent(DAY, 0)).settled == Amount(50, 0)
 
     async def test_what_reserved_nothing_is_counted_too(self, budget: Budget) -> None:
-        """Without a limit nothing is reserved; the settlement then has the number 0."""
+        """Without a limit nothing is reserved, and the settlement has the number 0."""
         number = await reserve(budget, SpendingLimit())
         await settle(budget, DAY, 0, Amount(3, 4))
         await settle(budget, DAY, 0, Amount(3, 4))
@@ -107,14 +107,14 @@ class BudgetSuite:
         assert await budget.spent(DAY, 0) == Spent(Amount(7, 9), Amount())
 
     async def test_each_account_has_its_own(self, budget: Budget) -> None:
-        """A new day begins with nothing spent."""
+        """Accounts are separate: a new day begins with nothing spent."""
         limit = SpendingLimit(tokens=10)
         assert await reserve(budget, limit) is not None
         assert await reserve(budget, limit) is None
         assert await reserve(budget, limit, account=NEXT_DAY) is not None
 
     async def test_a_reservation_expires(self, budget: Budget) -> None:
-        """A process that dies keeps nothing for long; settling it later still counts its cost."""
+        """The reservation of a dead process expires; settling it later still counts its cost."""
         limit = SpendingLimit(tokens=10)
         number = await reserve(budget, limit)
         assert await reserve(budget, limit, now=999) is None
@@ -124,13 +124,13 @@ class BudgetSuite:
         assert await budget.spent(DAY, 1000) == Spent(Amount(4, 0), TEN)
 
     async def test_of_many_at_once_only_as_many_as_fit(self, budget: Budget) -> None:
-        """Comparing and adding are one step."""
+        """Of many reservations at once, only as many as fit are accepted: the check is atomic."""
         tries = [reserve(budget, SpendingLimit(tokens=70)) for _ in range(20)]
         granted = [number for number in await asyncio.gather(*tries) if number is not None]
         assert len(granted) == len(set(granted)) == 7
 
     async def test_any_settlement_can_be_added_up(self, budget: Budget) -> None:
-        """A provider may report any count; two days of them are still a number."""
+        """A provider may report any count; the sum of two such days is still a number."""
         for _ in range(3):
             number = await reserve(budget, SpendingLimit())
             await settle(budget, DAY, number, Amount(2**80, 2**80))
@@ -138,7 +138,7 @@ class BudgetSuite:
         assert await reserve(budget, SpendingLimit(tokens=10**12)) is None
 
     async def test_a_person_can_put_an_account_right(self, budget: Budget) -> None:
-        """Totals that they do not name stay, and so do reservations; the next request counts on."""
+        """Other totals and reservations stay, and the next request adds to the new total."""
         number = await reserve(budget, SpendingLimit())
         await settle(budget, DAY, number, Amount(10**12, 30))
         assert await reserve(budget, SpendingLimit(tokens=100)) is None

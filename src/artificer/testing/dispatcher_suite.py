@@ -1,8 +1,8 @@
 """Conformance tests for dispatchers, to run with your own.
 
 Subclass `DispatcherSuite` in a test module and give it a pytest fixture ``dispatcher`` that yields
-a fresh one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode. They have no
-runs: a `ScriptedSegments` stands for the execution of a run.
+a fresh one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode. They need
+no runs: `ScriptedSegments` replaces their execution.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from artificer.ports import (
 )
 
 WITHIN_S = 120
-"""Seconds after which something that has to happen has not. Nothing waits for it to pass."""
+"""Seconds after which a test gives up. No test waits for this time to pass."""
 
 
 class ScriptedSegments:
-    """Executes segments as a script says, and keeps what was executed.
+    """Executes segments according to a script, and keeps a list of what was executed.
 
     ``ends`` are the ends of a run's segments, in order, by its id; after them it has ended. A
     segment of a run in ``held`` continues until `let_go`, or until it is cancelled.
@@ -41,7 +41,7 @@ class ScriptedSegments:
         self._changed = asyncio.Condition()
 
     async def execute(self, run: str, cause: str) -> SegmentEnd:
-        """Execute a segment. It is a `ports.ExecuteSegment`."""
+        """Execute a segment; implements `ports.ExecuteSegment`."""
         self.at_once += 1
         self.peak = max(self.at_once, self.peak)
         await self._note(run, cause)
@@ -66,7 +66,7 @@ class ScriptedSegments:
             self._changed.notify_all()
 
     async def until(self, *runs: str) -> list[tuple[str, str]]:
-        """Wait until segments of these runs have started, each as often as it is named."""
+        """Wait until segments of these runs have started, each as often as it is listed."""
         async with asyncio.timeout(WITHIN_S), self._changed:
             await self._changed.wait_for(
                 lambda: all(self._count(run) >= runs.count(run) for run in runs)
@@ -86,7 +86,7 @@ class ScriptedSegments:
 async def serving(
     dispatcher: Dispatcher, script: ScriptedSegments, slots: int = 4, grace_s: float = 0
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Let a dispatcher serve with a script."""
+    """Let a dispatcher serve with scripted segments."""
     task = asyncio.create_task(dispatcher.serve(script.execute, slots, grace_s))
     try:
         yield task
@@ -96,12 +96,12 @@ async def serving(
 
 
 class DispatcherSuite:
-    """The behaviour of the `Dispatcher` port. Subclass it and give it a fixture ``dispatcher``."""
+    """The behavior of the `Dispatcher` port. Subclass it and give it a fixture ``dispatcher``."""
 
     async def test_a_run_is_executed_once_however_often_it_is_submitted(
         self, dispatcher: Dispatcher
     ) -> None:
-        """Before it is served, and while it is executed."""
+        """Repeated submissions change nothing, before serving and while the run executes."""
         script = ScriptedSegments(held=["a"])
         for _ in range(3):
             await dispatcher.submit(DispatchedRun("a"))
@@ -116,7 +116,7 @@ class DispatcherSuite:
     async def test_a_parked_run_is_executed_again_when_it_is_woken(
         self, dispatcher: Dispatcher
     ) -> None:
-        """With the cause; submitting it again does not wake it."""
+        """It is executed with the cause; submitting it again does not wake it."""
         script = ScriptedSegments(a=[Parked()])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -129,7 +129,7 @@ class DispatcherSuite:
     async def test_a_run_that_is_woken_while_it_is_executed_goes_on_after_that(
         self, dispatcher: Dispatcher
     ) -> None:
-        """No signal is lost between the look for one and the end of the segment."""
+        """No signal is lost between the check for signals and the end of the segment."""
         script = ScriptedSegments(held=["a"], a=[Parked()])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -141,7 +141,7 @@ class DispatcherSuite:
     async def test_a_run_that_waits_for_a_time_goes_on_by_itself(
         self, dispatcher: Dispatcher
     ) -> None:
-        """A delayed retry needs nobody."""
+        """A delayed retry starts without another request."""
         script = ScriptedSegments(a=[Parked(0.05), Parked(0)])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -151,7 +151,7 @@ class DispatcherSuite:
     async def test_a_run_that_waits_for_others_goes_on_when_it_is_woken(
         self, dispatcher: Dispatcher
     ) -> None:
-        """At the latest; a dispatcher may know earlier that they have ended."""
+        """It continues then at the latest; a dispatcher may notice earlier that they ended."""
         script = ScriptedSegments(a=[AwaitsRuns(("a.child",))])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -162,7 +162,7 @@ class DispatcherSuite:
     async def test_a_cancellation_reaches_a_run_that_is_executed(
         self, dispatcher: Dispatcher
     ) -> None:
-        """Next to the segment in progress, whose tool may continue for hours."""
+        """It does not wait for the segment in progress, whose tool may run for hours."""
         script = ScriptedSegments(held=["a", "b"], b=[Parked()])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -174,7 +174,7 @@ class DispatcherSuite:
     async def test_a_cancellation_reaches_a_parked_run_and_one_that_nobody_knows(
         self, dispatcher: Dispatcher
     ) -> None:
-        """A dispatcher may have forgotten what the journal remembers."""
+        """A dispatcher may have forgotten a run that is in the journal."""
         script = ScriptedSegments(a=[Parked()])
         async with serving(dispatcher, script):
             await dispatcher.submit(DispatchedRun("a"))
@@ -187,7 +187,7 @@ class DispatcherSuite:
     async def test_a_cancellation_of_a_parked_run_needs_no_slot(
         self, dispatcher: Dispatcher
     ) -> None:
-        """The runs that it has started may have them all, and continue for hours."""
+        """The runs that it started may occupy all slots and run for hours."""
         script = ScriptedSegments(held=["a.child"], a=[AwaitsRuns(("a.child",))])
         async with serving(dispatcher, script, slots=1):
             await dispatcher.submit(DispatchedRun("a"))
@@ -201,7 +201,7 @@ class DispatcherSuite:
     async def test_no_more_runs_are_executed_at_once_than_there_are_slots(
         self, dispatcher: Dispatcher
     ) -> None:
-        """A parked run takes none."""
+        """The number of slots limits executing runs; a parked run takes no slot."""
         runs = [f"r{number}" for number in range(6)]
         script = ScriptedSegments(held=runs, parked=[Parked()])
         async with serving(dispatcher, script, slots=2):
@@ -215,7 +215,7 @@ class DispatcherSuite:
         assert script.peak <= 2
 
     async def test_what_is_under_way_at_the_end_is_stopped(self, dispatcher: Dispatcher) -> None:
-        """And awaited: its process may end then."""
+        """Work in progress is stopped and awaited, because the process may end afterwards."""
         script = ScriptedSegments(held=["a"])
         async with serving(dispatcher, script) as task:
             await dispatcher.submit(DispatchedRun("a"))
@@ -226,7 +226,7 @@ class DispatcherSuite:
         assert script.at_once == 0
 
     async def test_with_grace_it_may_end_by_itself(self, dispatcher: Dispatcher) -> None:
-        """While nothing new begins."""
+        """During the grace period a segment may end by itself, and nothing new begins."""
         script = ScriptedSegments(held=["a"])
         async with serving(dispatcher, script, slots=1, grace_s=WITHIN_S) as task:
             await dispatcher.submit(DispatchedRun("a"))

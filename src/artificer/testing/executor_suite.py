@@ -8,14 +8,14 @@ Subclass `ExecutorSuite` in a test module and give it three pytest fixtures:
             return Mine()
 
         @pytest.fixture
-        def working(self):  # a call that succeeds, also twice
+        def working(self):  # a call that succeeds, even twice
             return "look_up", {"key": "a"}
 
         @pytest.fixture
-        def failing(self):  # one that its schema allows, and that fails
+        def failing(self):  # a call that the schema allows, and that fails
             return "look_up", {"key": "not there"}
 
-If a call of yours may take long, subclass `EndlessCallSuite` too. The tests are coroutines:
+If one of your calls may take long, subclass `EndlessCallSuite` too. The tests are coroutines:
 pytest-asyncio runs them in its ``auto`` mode.
 """
 
@@ -54,13 +54,13 @@ _ENDINGS = {"timeout", "ambiguous", "error", "cancelled"}
 
 
 class _Monitor(CallMonitor):
-    """Remembers the work that went on after its call."""
+    """Remembers work that continued after its call."""
 
     def __init__(self) -> None:
         self.outliving: list[Outliving] = []
 
     def outlived(self, work: Outliving) -> None:
-        """Remember work that nothing could stop."""
+        """Remember work that could not be stopped."""
         self.outliving.append(work)
 
 
@@ -72,7 +72,7 @@ def call_of(
     timeout_ms: int | None = None,
     monitor: CallMonitor | None = None,
 ) -> Call:
-    """Return a call as it comes from the gate."""
+    """Return a call as the gate passes it."""
     name, arguments = wanted
     (tool,) = (tool for tool in executor.tools if tool.name == name)
     if timeout_ms is not None:
@@ -82,13 +82,13 @@ def call_of(
 
 
 class ExecutorSuite:
-    """The behaviour of the `Executor` port: fixtures ``executor``, ``working``, ``failing``."""
+    """The behavior of the `Executor` port: fixtures ``executor``, ``working``, ``failing``."""
 
     patience_s: float = 30
-    """Seconds in which a short call has ended, also on a busy machine."""
+    """Seconds within which a short call has ended, even on a busy machine."""
 
     def test_its_tools_stay_the_same(self, executor: Executor) -> None:
-        """A run that is resumed must find the tools that it began with, each with its name."""
+        """A resumed run must find the tools that it began with, under the same names."""
         assert executor.tools
         assert all(tool.description.strip() for tool in executor.tools)
         assert toolset(executor.tools) == toolset(executor.tools)
@@ -98,7 +98,7 @@ class ExecutorSuite:
     def test_the_arguments_pass_the_schema(
         self, executor: Executor, working: CallOf, failing: CallOf
     ) -> None:
-        """Else the gate would refuse these calls, and the other tests would show nothing."""
+        """Otherwise the gate would refuse these calls, and the other tests would be useless."""
         for wanted in (working, failing):
             call = call_of(executor, wanted)
             assert compile_schema(call.definition.input_schema).problems(call.arguments) == ()
@@ -106,7 +106,7 @@ class ExecutorSuite:
     async def test_a_call_that_works_is_a_receipt(
         self, executor: Executor, working: CallOf
     ) -> None:
-        """It can be recorded, and its data, if there are any, are JSON."""
+        """It can be recorded, and its data, if any, are JSON."""
         receipt = await _performed(self.patience_s, executor, call_of(executor, working))
         assert receipt.status == "ok", receipt.content
         assert Receipt.read(receipt.canonical()) == receipt
@@ -116,7 +116,7 @@ class ExecutorSuite:
     async def test_a_call_that_fails_is_a_receipt_too(
         self, executor: Executor, failing: CallOf
     ) -> None:
-        """No exception: the model reads what was wrong, and the executor continues."""
+        """It raises nothing: the model reads what was wrong, and the executor continues."""
         receipt = await _performed(self.patience_s, executor, call_of(executor, failing))
         assert receipt.status == "error", receipt.content
         assert receipt.content.strip(), "the model cannot correct what it cannot read"
@@ -124,7 +124,7 @@ class ExecutorSuite:
     async def test_calls_do_not_disturb_each_other(
         self, executor: Executor, working: CallOf, failing: CallOf
     ) -> None:
-        """Those of one turn, or of several runs, are performed at the same time."""
+        """Calls of one turn, or of several runs, are performed in parallel."""
         wanted = (working, failing, working)
         calls = [call_of(executor, one, id=f"call-{n}") for n, one in enumerate(wanted)]
         receipts = await asyncio.gather(
@@ -135,13 +135,13 @@ class ExecutorSuite:
     async def test_arguments_stay_as_the_gate_passed_them(
         self, executor: Executor, working: CallOf
     ) -> None:
-        """They are recorded, and a later reader must find what was approved."""
+        """They are recorded, so a later reader must find exactly what was approved."""
         call = call_of(executor, working)
         await _performed(self.patience_s, executor, call)
         assert call.arguments == working[1]
 
     async def test_a_cancelled_call_ends(self, executor: Executor, working: CallOf) -> None:
-        """And the next one is performed."""
+        """A cancelled call ends, and the next call is performed."""
         task = asyncio.ensure_future(executor.execute(call_of(executor, working)))
         await asyncio.sleep(0)
         task.cancel()
@@ -154,7 +154,7 @@ class ExecutorSuite:
     async def test_what_it_can_do_besides_is_of_the_right_type(
         self, executor: Executor, working: CallOf
     ) -> None:
-        """Probes and previews answer, and ending what a run shared may be repeated."""
+        """Probes and previews answer, and ending a run's shared resources may be repeated."""
         able: object = executor
         call = call_of(executor, working)
         if isinstance(able, Previewing):
@@ -167,24 +167,24 @@ class ExecutorSuite:
 
 
 class EndlessCallSuite:
-    """The behaviour of an executor with a long call: fixtures ``executor`` and ``endless``.
+    """The behavior of an executor with a long call: fixtures ``executor`` and ``endless``.
 
-    ``endless`` is a call that takes longer than a minute. Give it a fixture ``at_work`` if you can:
-    a function that returns how many calls still do something, in whatever thread or process.
+    ``endless`` is a call that takes longer than a minute. If you can, add a fixture ``at_work``: a
+    function that returns how many calls are still working, in any thread or process.
     """
 
     @pytest.fixture
     def at_work(self) -> Callable[[], int]:
-        """Nobody counts the work that continues."""
+        """Return a function that finds no work; override it to count work that continues."""
         return lambda: 0
 
     patience_s: float = 30
-    """Seconds in which a call has ended after its time, also on a busy machine."""
+    """Seconds after its time limit within which a call has ended, even on a busy machine."""
 
     async def test_a_call_ends_in_its_time(
         self, executor: Executor, endless: CallOf, at_work: Callable[[], int]
     ) -> None:
-        """Its receipt says so; what could not be stopped was passed to the call's monitor."""
+        """Its receipt says so; work that could not be stopped is passed to the call's monitor."""
         monitor = _Monitor()
         call = call_of(executor, endless, timeout_ms=200, monitor=monitor)
         receipt = await _performed(self.patience_s, executor, call)
@@ -196,7 +196,7 @@ class EndlessCallSuite:
     async def test_a_long_call_ends_when_it_is_cancelled(
         self, executor: Executor, endless: CallOf, at_work: Callable[[], int]
     ) -> None:
-        """Whether it had started or not; what it does ends with it, or the monitor knows."""
+        """It ends whether it had started or not, and so does its work, or the monitor knows."""
         monitor = _Monitor()
         call = call_of(executor, endless, monitor=monitor)
         task = asyncio.ensure_future(executor.execute(call))

@@ -16,10 +16,10 @@ from artificer.values.canon import canonical, digest_of
 
 
 class JournalSuite(LeasesSuite):
-    """The behaviour of the `Journal` port. Subclass it and give it a fixture ``journal``."""
+    """The behavior of the `Journal` port. Subclass it and give it a fixture ``journal``."""
 
     async def test_first_acquire_makes_the_run(self, journal: Journal) -> None:
-        """A run comes to be when it is acquired, at the empty head."""
+        """Acquiring a new run creates it with an empty head."""
         lease = await journal.acquire("a")
         assert lease.epoch >= 1
         assert lease.head == Head()
@@ -28,7 +28,7 @@ class JournalSuite(LeasesSuite):
         ]
 
     async def test_epochs_only_rise(self, journal: Journal) -> None:
-        """Every acquisition gets a higher epoch, and the head as it is by then."""
+        """Every acquisition gets a higher epoch, and the current head."""
         epochs = []
         head = Head()
         for turn in range(5):
@@ -39,7 +39,7 @@ class JournalSuite(LeasesSuite):
         assert epochs == sorted(set(epochs))
 
     async def test_epochs_rise_over_a_release(self, journal: Journal) -> None:
-        """Else one who has given a run up could append to it after the next owner."""
+        """Otherwise a process that released a run could append to it after the next owner."""
         stale = await journal.acquire("a")
         await journal.release("a", stale.epoch)
         lease = await journal.acquire("a")
@@ -49,7 +49,7 @@ class JournalSuite(LeasesSuite):
         await journal.append("a", lease.epoch, Head(), records_after(Head(), "a", 2))
 
     async def test_what_was_appended_is_read(self, journal: Journal) -> None:
-        """Records come back equal and in order; ``after`` leaves out the first ones."""
+        """Records are returned unchanged and in order; ``after`` skips the first ones."""
         lease = await journal.acquire("a")
         records = records_after(Head(), "a", 1, "zwei", {"three": [3]}, None)
         head = await journal.append("a", lease.epoch, lease.head, records[:2])
@@ -61,7 +61,7 @@ class JournalSuite(LeasesSuite):
             assert await journal.read("a", after, limit=2) == records[after : after + 2]
 
     async def test_many_records_are_in_the_order_of_their_numbers(self, journal: Journal) -> None:
-        """Not of their numbers as texts, nor of the commits' sizes; every body is plain bytes."""
+        """They are sorted by number, not by text or commit size; every body is plain bytes."""
         lease = await journal.acquire("a")
         records = records_after(Head(), "a", *range(120))
         head = Head()
@@ -79,7 +79,7 @@ class JournalSuite(LeasesSuite):
         assert await journal.runs() == []
 
     async def test_runs_are_listed_oldest_first(self, journal: Journal) -> None:
-        """Order of birth, not of name, and not of the last append."""
+        """They are sorted by creation, not by name or last append."""
         for run in ("m", "z", "a"):
             await journal.acquire(run)
         lease = await journal.acquire("m")
@@ -89,7 +89,7 @@ class JournalSuite(LeasesSuite):
         assert rows[0].head == head
 
     async def test_runs_are_listed_page_by_page(self, journal: Journal) -> None:
-        """A page is the newest of those before a run; the pages together are all of them."""
+        """A page has the newest runs before a given one; all pages together have all runs."""
         names = [f"run-{n}" for n in (3, 1, 5, 2, 4)]
         for run in names:
             await journal.acquire(run)
@@ -103,7 +103,7 @@ class JournalSuite(LeasesSuite):
         assert await journal.runs("nobody", 2) == []
 
     async def test_runs_are_apart(self, journal: Journal) -> None:
-        """One run's records and fence have nothing to do with another's."""
+        """The records and the fence of one run are independent of another's."""
         first, second = await journal.acquire("a"), await journal.acquire("b")
         await journal.append("a", first.epoch, Head(), records_after(Head(), "a", 1))
         await journal.append("b", second.epoch, Head(), records_after(Head(), "b", 1, 2))
@@ -122,7 +122,7 @@ class JournalSuite(LeasesSuite):
         assert await journal.read("a") == records
 
     async def test_stale_head_is_fenced(self, journal: Journal) -> None:
-        """The same append twice is refused the second time, and so is a head of other content."""
+        """A repeated append is refused, and so is a head with other content."""
         lease = await journal.acquire("a")
         records = records_after(Head(), "a", 1)
         head = await journal.append("a", lease.epoch, Head(), records)
@@ -142,7 +142,7 @@ class JournalSuite(LeasesSuite):
         assert await journal.runs() == []
 
     async def test_only_one_of_many_appenders_wins(self, journal: Journal) -> None:
-        """Of appends that race from one head, one is written and the others are fenced."""
+        """Of several appends to the same head, one is written and the others are fenced."""
         lease = await journal.acquire("a")
         rivals = [records_after(Head(), "a", f"rival {n}") for n in range(20)]
         refusals = await asyncio.gather(
@@ -152,7 +152,7 @@ class JournalSuite(LeasesSuite):
         assert await journal.read("a") == rivals[refusals.index(None)]
 
     async def test_broken_chains_are_refused(self, journal: Journal) -> None:
-        """A caller's mistake writes nothing, not even the records before it."""
+        """A caller's mistake writes nothing, not even the valid records before it."""
         lease = await journal.acquire("a")
         good = records_after(Head(), "a", 1, 2, 3)
         forged = Record(run="a", seq=2, hash=good[1].hash, body=good[1].body + b" ")
@@ -177,14 +177,14 @@ class JournalSuite(LeasesSuite):
         assert (await journal.runs())[0].head == Head()
 
     async def test_appending_nothing_asks_the_fence(self, journal: Journal) -> None:
-        """An append without records changes nothing, but a stale owner learns that it is stale."""
+        """An append without records changes nothing, but it fails for a stale owner."""
         stale = await journal.acquire("a")
         assert await journal.append("a", stale.epoch, Head(), []) == Head()
         await journal.acquire("a")
         assert isinstance(await refusal(journal.append("a", stale.epoch, Head(), [])), Fenced)
 
     async def test_cancelled_append_is_whole_or_absent(self, journal: Journal) -> None:
-        """Cancelling a waiting task breaks nothing, and the run can be acquired and continued."""
+        """Cancelling a waiting task leaves a run that can be acquired and continued."""
         for steps in range(1, 8):
             run = f"run-{steps}"
             lease = await journal.acquire(run)
@@ -201,7 +201,7 @@ class JournalSuite(LeasesSuite):
             assert head.seq == len(await journal.read(run))
 
     async def test_any_name_and_any_text(self, journal: Journal) -> None:
-        """Names and payloads with quotes, newlines, NULs and other scripts are kept as they are."""
+        """Names and payloads with quotes, newlines, NULs and any script are kept unchanged."""
         for run in ('quo"te', "new\nline", "nul\0", "läuft 走る 🏃", "'; DROP TABLE runs; --"):
             lease = await journal.acquire(run)
             records = records_after(Head(), run, run, '"seq":1,"prev":""}')
@@ -209,7 +209,7 @@ class JournalSuite(LeasesSuite):
             assert await journal.read(run) == records
 
     async def test_names_that_begin_alike_are_apart(self, journal: Journal) -> None:
-        """Whatever a journal joins them with."""
+        """Names with a common prefix stay separate, whatever separator a journal uses."""
         names = ("a", "a1", "a/1", "a:1", "a\0", "A", "a ")
         for run in names:
             lease = await journal.acquire(run)
@@ -219,7 +219,7 @@ class JournalSuite(LeasesSuite):
         assert [row.run for row in await journal.runs()] == [*names]
 
     async def test_names_that_are_no_text(self, journal: Journal) -> None:
-        """A lone surrogate cannot be stored, and the journal continues."""
+        """A name with a lone surrogate is refused, and the journal stays usable."""
         for attempt in (journal.acquire("\udcff"), journal.read("\udcff")):
             assert isinstance(await refusal(attempt), CanonicalError)
         assert (await journal.acquire("a")).head == Head()

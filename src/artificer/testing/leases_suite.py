@@ -10,10 +10,10 @@ from artificer.testing.records import records_after, refusal
 
 
 class LeasesSuite:
-    """The behaviour of the `Leases` port, with a fixture ``journal``."""
+    """The behavior of the `Leases` port, with a fixture ``journal``."""
 
     async def test_a_claim_is_admitted_by_the_former_owner(self, journal: Journal) -> None:
-        """A claim receives the former owner, or None if the run is new or was released."""
+        """A claim gets the former owner, or None if the run is new or was released."""
         shown: list[str | None] = []
         for owner in ("one", "two"):
             await journal.acquire("a", Claim(owner, admit=shown.append))
@@ -23,7 +23,7 @@ class LeasesSuite:
         assert shown == ["", "one", "two", ""]
 
     async def test_a_refused_claim_changes_nothing(self, journal: Journal) -> None:
-        """Compare and set: the owner can continue, whether the head or the former owner refused."""
+        """The owner can continue, whether the head or the former owner led to the refusal."""
 
         def refuse(former: str | None) -> None:
             raise OwnedError(f"{former} lives.")
@@ -41,7 +41,7 @@ class LeasesSuite:
         assert [row.run for row in await journal.runs()] == ["a"]
 
     async def test_who_may_still_act_is_shown_until_the_next_record(self, journal: Journal) -> None:
-        """A process that takes a run from a living owner may die before it records that."""
+        """A process that takes a run from a living owner may die before recording that."""
         shown: list[str | None] = []
 
         def take(former: str | None) -> str | None:
@@ -60,7 +60,7 @@ class LeasesSuite:
         assert shown == ["one", "two one", "two one", "four", ""]
 
     async def test_of_many_claims_on_one_head_one_is_met(self, journal: Journal) -> None:
-        """Contenders that read the same owner: one acquires the run, and the others change nothing.
+        """Of contenders that read the same owner, one acquires the run; the others change nothing.
 
         So the one that has acquired it can append.
         """
@@ -79,7 +79,7 @@ class LeasesSuite:
         await journal.append("a", leases[0].epoch, Head(), records_after(Head(), "a", 1))
 
     async def test_a_stale_owner_releases_nothing(self, journal: Journal) -> None:
-        """Releasing is for who has the run's epoch, and of an unknown run it changes nothing."""
+        """Only the holder of the current epoch can release a run; unknown runs stay unknown."""
         stale = await journal.acquire("a", Claim("one"))
         await journal.acquire("a", Claim("two"))
         await journal.release("a", stale.epoch)

@@ -11,19 +11,19 @@ import asyncio
 from artificer.ports import LimitReached, Permit, Permits, SharedLimit
 
 LONG_S = 3600.0
-"""A lease that no test sees the end of."""
+"""The duration of a lease that outlasts every test."""
 
 SHORT_S = 0.05
-"""A lease, or a period, whose end a test waits for."""
+"""The duration of a lease or period whose end a test waits for."""
 
 WITHIN_S = 120
-"""Seconds after which something that has to happen has not. Nothing waits for it to pass."""
+"""Seconds after which a test gives up. No test waits for this time to pass."""
 
 TWO = SharedLimit("lanes.slow", 2)
 
 
 async def take_at_last(permits: Permits, permit: str, limit: SharedLimit) -> None:
-    """Take a permit as soon as there is one."""
+    """Take a permit as soon as one is available."""
     async with asyncio.timeout(WITHIN_S):
         while True:
             if await permits.take(permit, [limit], LONG_S) is None:
@@ -32,10 +32,10 @@ async def take_at_last(permits: Permits, permit: str, limit: SharedLimit) -> Non
 
 
 class PermitsSuite:
-    """The behaviour of the `Permits` port. Subclass it and give it a fixture ``permits``."""
+    """The behavior of the `Permits` port. Subclass it and give it a fixture ``permits``."""
 
     async def test_there_are_as_many_permits_as_the_limit_says(self, permits: Permits) -> None:
-        """One that is given back is taken again; those of other names are not counted."""
+        """A returned permit can be taken again; permits of other names do not count."""
         for permit in ("a", "b"):
             assert await permits.take(permit, [TWO], LONG_S) is None
         assert await permits.take("c", [TWO], LONG_S) == LimitReached("lanes.slow")
@@ -48,7 +48,7 @@ class PermitsSuite:
     async def test_a_permit_counts_under_all_of_its_limits_or_under_none(
         self, permits: Permits
     ) -> None:
-        """Nobody holds half of a permit."""
+        """A permit is taken under all of its limits or under none."""
         both = [SharedLimit("model", 1), TWO]
         assert await permits.take("a", both, LONG_S) is None
         assert await permits.take("b", both, LONG_S) == LimitReached("model")
@@ -57,7 +57,7 @@ class PermitsSuite:
         assert await permits.held() == {}
 
     async def test_a_lease_that_nobody_renews_ends(self, permits: Permits) -> None:
-        """Its owner has died, and others continue."""
+        """If a lease is not renewed, it ends, and others can take the permit."""
         one = SharedLimit("one", 1)
         await permits.take("dead", [one], SHORT_S)
         await take_at_last(permits, "living", one)
@@ -66,7 +66,7 @@ class PermitsSuite:
     async def test_a_renewed_permit_goes_on_and_a_lost_one_counts_again(
         self, permits: Permits
     ) -> None:
-        """Its holder has not ended, whatever the storage has forgotten."""
+        """A renewed permit counts even if the storage had lost it: its holder is still working."""
         held, lost = Permit("held", ("lanes.slow",)), Permit("lost", ("lanes.slow",))
         await permits.take("held", [TWO], SHORT_S)
         await permits.renew([held], LONG_S)
@@ -81,7 +81,7 @@ class PermitsSuite:
     async def test_no_more_are_taken_in_a_period_however_soon_they_are_returned(
         self, permits: Permits
     ) -> None:
-        """It is known when there will be one again."""
+        """Returning a permit early frees nothing; the answer says when one will be free."""
         rate = SharedLimit("rate", 2, LONG_S)
         for permit in ("a", "b"):
             assert await permits.take(permit, [rate], SHORT_S) is None
@@ -94,7 +94,7 @@ class PermitsSuite:
         await take_at_last(permits, "b", short)
 
     async def test_many_at_once_take_no_more_than_there_are(self, permits: Permits) -> None:
-        """No other one takes a permit while one counts."""
+        """Counting and taking are one step, so many at once cannot exceed the limit."""
         limits = [SharedLimit("five", 5), SharedLimit("fifty", 50, LONG_S)]
         taken = await asyncio.gather(
             *(permits.take(str(number), limits, LONG_S) for number in range(20))
@@ -103,7 +103,7 @@ class PermitsSuite:
         assert await permits.held() == {"fifty": 5, "five": 5}
 
     async def test_nothing_is_done_for_nothing(self, permits: Permits) -> None:
-        """Without limits there is always a permit."""
+        """Without limits, a permit is always granted."""
         assert await permits.take("a", [], LONG_S) is None
         await permits.renew([], LONG_S)
         await permits.give_back([Permit("unknown", ("nowhere",))])

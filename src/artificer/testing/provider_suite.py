@@ -4,11 +4,11 @@ Subclass `ProviderSuite` in a test module and give it two pytest fixtures:
 
     class TestMine(ProviderSuite):
         @pytest.fixture
-        def provider(self, server):  # it answers every request with some text
+        def provider(self, server):  # answers every request with some text
             return Mine(url=server.url)
 
         @pytest.fixture
-        def unreachable(self):  # its model cannot be reached
+        def unreachable(self):  # a provider whose model cannot be reached
             return Mine(url="http://127.0.0.1:1")
 
 If you can count the requests that a server of yours holds open, subclass `SilentProviderSuite` too.
@@ -72,7 +72,7 @@ CONVERSATION: tuple[Message, ...] = (
     Message(role="assistant", blocks=(TextBlock(text="marked-answer"),)),
     user("marked-follow-up"),
 )
-"""A conversation with everything that a text provider maps."""
+"""A conversation with everything that a provider of text models maps."""
 
 _MARKS = (
     *("prompt", "reply", "argument", "second", "result", "error", "answer", "follow-up"),
@@ -108,13 +108,13 @@ def prepared(
 
 
 def _counted(pieces: Sequence[Delta]) -> list[Delta]:
-    """The pieces that count: those after the last attempt that failed."""
+    """Return the pieces that count: those after the last failed attempt."""
     retries = [n for n, piece in enumerate(pieces, 1) if isinstance(piece, RetryDelta)]
     return list(pieces[retries[-1] if retries else 0 :])
 
 
 def _streamed_calls(pieces: Sequence[Delta]) -> list[tuple[int, str, str]]:
-    """The index, the name and the arguments of each call of which pieces were streamed."""
+    """Return the index, name and arguments of each call that was streamed in pieces."""
     found: dict[int, tuple[str, str]] = {}
     for piece in pieces:
         if isinstance(piece, ArgumentsDelta):
@@ -124,13 +124,13 @@ def _streamed_calls(pieces: Sequence[Delta]) -> list[tuple[int, str, str]]:
 
 
 class ProviderSuite:
-    """The behaviour of the `Provider` port: fixtures ``provider`` and ``unreachable``."""
+    """The behavior of the `Provider` port: fixtures ``provider`` and ``unreachable``."""
 
     patience_s: float = 30
-    """Seconds in which the model of a test has answered, also on a busy machine."""
+    """Seconds within which a test's model has answered, even on a busy machine."""
 
     def test_its_name_is_the_word_before_the_slash(self, provider: Provider) -> None:
-        """``provider/model`` names it, and journals do."""
+        """``provider/model`` and journals refer to the provider by this name."""
         assert provider.name and "/" not in provider.name and provider.name.strip()
         assert provider.name == provider.name
 
@@ -140,7 +140,7 @@ class ProviderSuite:
         assert [mark for mark in _MARKS if f"marked-{mark}" not in sent] == []
 
     def test_the_same_request_has_the_same_digest(self, provider: Provider) -> None:
-        """Years later, too: no time, no random id, nothing of this process."""
+        """It contains no time, no random id and nothing from this process."""
         assert digest(prepared(provider)) == digest(prepared(provider))
 
     def test_another_request_has_another_digest(self, provider: Provider) -> None:
@@ -157,7 +157,7 @@ class ProviderSuite:
         assert len(set(digests)) == len(digests)
 
     def test_a_growing_conversation_is_mapped_as_a_whole_one(self, provider: Provider) -> None:
-        """The memo of a run saves work and changes nothing, nor does another run's."""
+        """A run's memo saves work but changes no result, and neither does another run's."""
         memo, elsewhere, other = Memo(), Memo(), (user("Another run."),)
         others = {digest(prepared(provider, other, elsewhere))}
         for length in (1, 3, 5):
@@ -169,14 +169,14 @@ class ProviderSuite:
             assert grown not in others
 
     def test_mapping_changes_none_of_its_arguments(self, provider: Provider) -> None:
-        """A run holds what it has recorded, and nothing else."""
+        """The run still needs its arguments exactly as recorded."""
         messages = [*CONVERSATION]
         before = [message.canonical() for message in messages]
         prepared(provider, messages)
         assert [message.canonical() for message in messages] == before
 
     async def test_a_reply_is_complete(self, provider: Provider) -> None:
-        """Its pieces, if it streams any, are its text, and none comes later."""
+        """The streamed pieces, if any, add up to its text, and none comes later."""
         pieces: list[Delta] = []
         answer = await self._generated(provider, pieces.append)
         assert isinstance(answer, ModelReply), answer
@@ -197,12 +197,12 @@ class ProviderSuite:
         assert len(pieces) == count, "a piece came after its reply"
 
     async def test_runs_share_it(self, provider: Provider) -> None:
-        """Requests of several runs are answered at the same time."""
+        """Requests of several runs are answered in parallel."""
         answers = await asyncio.gather(*(self._generated(provider) for _ in range(3)))
         assert [type(answer) for answer in answers] == [ModelReply] * 3
 
     async def test_a_failure_is_a_value(self, unreachable: Provider) -> None:
-        """It says what happened. An exception would end the run without a reason."""
+        """It says what happened; an exception would end the run without a reason."""
         answer = await self._generated(unreachable)
         assert isinstance(answer, ModelFailure), answer
         assert answer.message.strip()
@@ -210,7 +210,7 @@ class ProviderSuite:
         await unreachable.aclose()
 
     async def test_a_cancelled_request_ends(self, provider: Provider) -> None:
-        """And the next one is answered."""
+        """A cancelled request ends, and the next request is answered."""
         sent = prepared(provider, CONVERSATION[:1])
         task = asyncio.ensure_future(provider.generate(sent, lambda _: None))
         await asyncio.sleep(0)
@@ -220,7 +220,7 @@ class ProviderSuite:
         assert isinstance(await self._generated(provider), ModelReply)
 
     async def test_closing_twice_is_closing_once(self, provider: Provider) -> None:
-        """Also where nothing was ever sent."""
+        """Closing twice is safe, even if no request was ever sent."""
         await provider.aclose()
         await provider.aclose()
 
@@ -233,19 +233,19 @@ class ProviderSuite:
 
 
 class SilentProviderSuite:
-    """The behaviour of a provider whose server takes a request and says nothing.
+    """The behavior of a provider whose server accepts a request and does not answer.
 
     Fixtures: ``silent``, the provider, and ``held_open``, a function that returns how many requests
     the server holds open at the moment.
     """
 
     patience_s: float = 30
-    """Seconds in which a request has started or has ended, also on a busy machine."""
+    """Seconds within which a request has started or ended, even on a busy machine."""
 
     async def test_a_cancelled_request_is_closed(
         self, silent: Provider, held_open: Callable[[], int]
     ) -> None:
-        """A server does not write a reply, which costs, for someone who has gone."""
+        """The server must not keep writing a reply that costs money and that no one reads."""
         sent = prepared(silent, CONVERSATION[:1])
         tasks = [asyncio.ensure_future(silent.generate(sent, lambda _: None)) for _ in range(2)]
         await self._until(lambda: held_open() == 2, "the requests do not arrive")

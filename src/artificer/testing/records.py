@@ -23,7 +23,7 @@ def records_after(head: Head, run: str, *payloads: JsonValue) -> list[Record]:
 
 
 def tombstone_after(head: Head, run: str, records: int) -> Record:
-    """Return the record that says that a run's first records were pruned."""
+    """Return the record that replaces a run's pruned records."""
     event = {"type": "RunPruned", "records": records}
     body = canonical({"run": run, "seq": head.seq + 1, "prev": head.hash, "event": event})
     return Record(run=run, seq=head.seq + 1, hash=digest_of(body), body=body)

@@ -1,4 +1,4 @@
-"""A rig for tests of whole runs: everything in it is real but the model, the tools and the clock.
+"""A rig for tests of whole runs: all is real except the model, the tools and the clock.
 
 >>> rig = Rig()
 >>> rig.tools.add("echo", echo)
@@ -50,7 +50,7 @@ from artificer.values.base import JsonObject
 from artificer.values.blocks import Message
 
 ToolFunction = Callable[[Call], Awaitable[Receipt | str]]
-"""A tool of a test: a coroutine function that performs a call."""
+"""A test's tool: a coroutine function that performs a call."""
 
 Prober = Callable[[Call], Awaitable[Probed]]
 
@@ -59,24 +59,24 @@ ANYTHING: JsonObject = {"type": "object"}
 
 
 class SteppingClock:
-    """A clock that moves by ``step`` milliseconds whenever someone looks at it."""
+    """A clock that advances by ``step`` milliseconds at each reading."""
 
     def __init__(self, start: int = 1_700_000_000_000, step: int = 1) -> None:
         self.time = start
         self.step = step
 
     def now(self) -> int:
-        """The next moment."""
+        """Return the next time."""
         self.time += self.step
         return self.time
 
     def new_run_id(self) -> str:
-        """An id made of the time."""
+        """Return an id made from the time."""
         return f"run-{self.now()}"
 
 
 class HandMade:
-    """An executor of plain coroutine functions that keeps every call it was given."""
+    """An executor of plain coroutine functions that keeps a list of its calls."""
 
     def __init__(self) -> None:
         self._tools: dict[str, tuple[ToolDefinition, ToolFunction]] = {}
@@ -107,7 +107,7 @@ class HandMade:
         return tuple(tool for tool, _ in self._tools.values())
 
     async def execute(self, call: Call) -> Receipt:
-        """Perform a call; text is a receipt that all went well."""
+        """Perform a call; a returned text becomes a receipt with status ``ok``."""
         self.calls.append(call)
         result = await self._tools[call.definition.name][1](call)
         return Receipt(status="ok", content=result) if isinstance(result, str) else result
@@ -136,7 +136,7 @@ class Rig:
     signals: Signals = field(init=False)
 
     def __post_init__(self) -> None:
-        """Signals lie with the journal, if it keeps some."""
+        """Take the signals from the journal, if it keeps any."""
         journal: object = self.journal
         self.signals = journal.signals if isinstance(journal, Signalled) else MemorySignals()
 
@@ -178,7 +178,7 @@ class Rig:
     async def resume(
         self, script: list[ScriptedReply] | Provider, *, run: str = "run", take_over: bool = False
     ) -> RunState:
-        """Take a run up again."""
+        """Resume a run until it is idle."""
         return await self.engine(as_provider(script)).resume(run, take_over=take_over)
 
     async def replay(self, *, run: str = "run") -> Replay:
@@ -191,7 +191,7 @@ class Rig:
         return [line.event for line in loaded.lines if isinstance(line, EventLine)]
 
     def deliverable(self, state: RunState) -> Deliverable:
-        """Return a finished run's deliverable. Raises InvariantError when it is not finished."""
+        """Return a finished run's deliverable. Raises InvariantError if it is not finished."""
         if state.deliverable is None:
             raise InvariantError("The run has delivered nothing.")
         return Deliverable.read(self.blobs.get(state.deliverable))

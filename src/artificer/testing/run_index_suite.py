@@ -35,17 +35,17 @@ def _names(index: RunIndex, limit: int = 10, beyond: str | None = None, **query:
 
 
 class RunIndexSuite:
-    """The behaviour of the `RunIndex` port. Give it a fixture ``run_index``."""
+    """The behavior of the `RunIndex` port. Give it a fixture ``run_index``."""
 
     def test_an_empty_one_finds_nothing(self, run_index: RunIndex) -> None:
-        """And begins at the beginning; forgetting and clearing change nothing."""
+        """It starts at the beginning; forgetting and clearing change nothing."""
         run_index.clear()
         run_index.forget("a")
         assert run_index.reached() == Reached()
         assert _names(run_index) == _names(run_index, text="lamp") == ""
 
     def test_runs_are_added_where_it_has_come(self, run_index: RunIndex) -> None:
-        """Of two processes that add the same, one does."""
+        """If two processes add the same rows, only one succeeds."""
         assert run_index.add(0, RUNS[:1], Reached(2, "two"))
         assert not run_index.add(0, RUNS, END)
         assert run_index.reached() == Reached(2, "two")
@@ -53,7 +53,7 @@ class RunIndexSuite:
         assert _names(run_index) == "c.d b a.look-01 a"
 
     def test_runs_are_counted_by_how_they_stand(self, run_index: RunIndex) -> None:
-        """Each once, whatever it was before."""
+        """Each run is counted once, under its current status."""
         assert run_index.counts() == {}
         run_index.add(0, RUNS, END)
         assert run_index.counts() == {"completed": 3, "waiting": 1}
@@ -61,19 +61,19 @@ class RunIndexSuite:
         assert run_index.counts() == {"completed": 4}
 
     def test_a_row_comes_back_as_it_was(self, run_index: RunIndex) -> None:
-        """But for its words, which are there to be found."""
+        """All fields except the words, which are only for searching."""
         run_index.add(0, RUNS, END)
         found = run_index.find(RunQuery(oldest_first=True), None, 10)
         assert found == [replace(run, words=()) for run in RUNS]
 
     def test_runs_that_no_worker_has_begun(self, run_index: RunIndex) -> None:
-        """Open, with a beginning and no more."""
+        """They are open and have only their first record."""
         begun = [replace(RUNS[0], run=f"o{n}", seq=n, status="open") for n in (1, 2, 3)]
         assert run_index.add(0, [*begun, *RUNS], END)
         assert _names(run_index, queued=True, oldest_first=True) == "o1 o2"
 
     def test_a_run_that_goes_on_keeps_its_place(self, run_index: RunIndex) -> None:
-        """Its row is replaced."""
+        """The row of a run that continues is replaced in its place."""
         run_index.add(0, RUNS, END)
         changed = replace(RUNS[0], seq=8, status="failed", turns=5)
         assert run_index.add(9, [changed], Reached(12, "twelve"))
@@ -105,7 +105,7 @@ class RunIndexSuite:
         ],
     )
     def test_filters(self, run_index: RunIndex, query: dict[str, Any], found: str) -> None:
-        """Alone and together. A run whose name another one's begins is one of a build."""
+        """Filters work alone and together. A run named after another one belongs to a build."""
         run_index.add(0, RUNS, END)
         assert _names(run_index, **query) == found
 
@@ -119,7 +119,7 @@ class RunIndexSuite:
         assert _names(run_index, 1, "b", text="lamp") == "a"
 
     def test_what_is_forgotten_is_not_found(self, run_index: RunIndex) -> None:
-        """Its place remains, so that a page which begins after it does."""
+        """Its place remains, so a page that begins after it still works."""
         run_index.add(0, RUNS, END)
         run_index.forget("b")
         assert _names(run_index, text="lamp") == "a"
@@ -129,7 +129,7 @@ class RunIndexSuite:
         assert _names(run_index, 1, "b") == "a.look-01"
 
     def test_clearing_forgets_everything(self, run_index: RunIndex) -> None:
-        """It can be filled again."""
+        """A cleared index is empty and can be filled again."""
         run_index.add(0, RUNS, END)
         run_index.clear()
         assert (run_index.reached(), _names(run_index)) == (Reached(), "")

@@ -26,16 +26,16 @@ def _find(index: SearchIndex, words: str, kind: str | None = None, since: int = 
 
 
 class SearchIndexSuite:
-    """The behaviour of the `SearchIndex` port. Give it a fixture ``search_index``."""
+    """The behavior of the `SearchIndex` port. Give it a fixture ``search_index``."""
 
     def test_an_empty_one_finds_nothing(self, search_index: SearchIndex) -> None:
-        """And begins at the beginning; clearing it changes nothing."""
+        """It starts at the beginning; clearing it changes nothing."""
         search_index.clear()
         assert search_index.reached() == Reached()
         assert _find(search_index, "lamp") == []
 
     def test_texts_are_added_where_it_has_come(self, search_index: SearchIndex) -> None:
-        """Of two processes that add the same, one does."""
+        """If two processes add the same texts, only one succeeds."""
         assert search_index.add(0, TEXTS[:1], Reached(2, "two"))
         assert not search_index.add(0, TEXTS, Reached(4, "four"))
         assert search_index.reached() == Reached(2, "two")
@@ -68,26 +68,26 @@ class SearchIndexSuite:
     def test_words_phrases_and_beginnings(
         self, search_index: SearchIndex, words: str, found: list[int]
     ) -> None:
-        """Without case and accents. No word is an operator of the index's own language."""
+        """Case and accents are ignored. No word acts as an operator of a query language."""
         search_index.add(0, TEXTS, Reached(4, "four"))
         assert _find(search_index, words) == found
 
     def test_by_kind_and_time(self, search_index: SearchIndex) -> None:
-        """A record without a kind is of the kind of its run."""
+        """A record without a kind has the kind of its run."""
         search_index.add(0, TEXTS, Reached(4, "four"))
         assert _find(search_index, "lamp*", "chat") == [3, 1]
         assert _find(search_index, "lamp*", "code") == []
         assert _find(search_index, "lamp*", since=110) == [4, 3]
 
     def test_pages_newest_first(self, search_index: SearchIndex) -> None:
-        """The next page is before the last one's end."""
+        """The next page continues before the last record of this one."""
         search_index.add(0, TEXTS, Reached(4, "four"))
         query = TextQuery(terms_of("lamp*"))
         assert search_index.find(query, END, 2) == [Found(4, "b", 1), Found(3, "a", 3)]
         assert search_index.find(query, 3, 2) == [Found(1, "a", 1)]
 
     def test_clearing_forgets_everything(self, search_index: SearchIndex) -> None:
-        """It can be filled again."""
+        """A cleared index is empty and can be filled again."""
         search_index.add(0, TEXTS, Reached(4, "four"))
         search_index.clear()
         assert (search_index.reached(), _find(search_index, "lamp")) == (Reached(), [])

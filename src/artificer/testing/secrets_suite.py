@@ -20,18 +20,18 @@ AWKWARD = ("", ".", "..", "../up", "a/b", "/etc/hostname", "a b", "a\nb", "*", "
 
 
 class SecretSourceSuite:
-    """The behaviour of the `SecretSource` port."""
+    """The behavior of the `SecretSource` port."""
 
     def test_a_secret_is_resolved_as_it_is(
         self, source: SecretSource, held: Mapping[str, str]
     ) -> None:
-        """Every character counts; the same answer comes again."""
+        """The value is returned unchanged, and again for the next request."""
         assert any("\n" in value for value in held.values()), "one of several lines"
         for _ in range(2):
             assert {name: source.resolve(name) for name in held} == dict(held)
 
     def test_what_is_not_there_is_none(self, source: SecretSource) -> None:
-        """It is not an error, and no empty text: the next source is asked."""
+        """It is None, not an error or an empty text, so that the next source is asked."""
         assert source.resolve(ABSENT) is None
 
     def test_a_name_leads_nowhere_else(self, source: SecretSource, held: Mapping[str, str]) -> None:
@@ -47,7 +47,7 @@ class SecretSourceSuite:
     def test_its_place_is_named_without_the_value(
         self, source: SecretSource, held: Mapping[str, str]
     ) -> None:
-        """It names where to look, before and after."""
+        """The place says where to look, before and after the value was read."""
         for name in (*held, ABSENT):
             place = source.place(name)
             assert name.lower() in place.lower()
@@ -57,13 +57,13 @@ class SecretSourceSuite:
     def test_what_it_lists_is_what_it_resolves(
         self, source: SecretSource, held: Mapping[str, str]
     ) -> None:
-        """It may list nothing, and other values that are to be taken out of texts."""
+        """It may list nothing, or additional values to redact."""
         listed = source.at_hand()
         assert all(isinstance(value, str) and value for value in listed.values())
         assert all(listed[name] == value for name, value in held.items() if name in listed)
 
     def test_it_shows_no_value(self, source: SecretSource, held: Mapping[str, str]) -> None:
-        """An error or a log may show the object."""
+        """Its repr contains no value, because errors and logs may show the object."""
         for name in held:
             source.resolve(name)
         shown = f"{source!r} {source}"

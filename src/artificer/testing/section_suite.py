@@ -8,7 +8,7 @@ Subclass `SectionSuite` in a test module and give it two pytest fixtures:
             return MySection()
 
         @pytest.fixture
-        def manifests(self):  # texts that it reads, by the names of their files
+        def manifests(self):  # texts that the section reads, by file name
             return {"look_up.clad.toml": '[tool]\\nname = "look_up"…'}
 
 Together the manifests should have every key of the section. The suite changes them in many ways,
@@ -48,7 +48,7 @@ HOSTILE: tuple[Any, ...] = (
     *(-1, 0, 2**53, 2**63 - 1, 1e308, True),
     *([], [[]], ["\0"], [1, "a"], {}, {"": ""}, {"a": {"b": []}}),
 )
-"""Values that nobody meant for any key, as TOML can hold them."""
+"""TOML values that are not meant for any key."""
 
 _OTHER = """
 [tool]
@@ -64,11 +64,11 @@ _FAULT = re.compile(r"([^:\n]+):([0-9]+): (.+?): (\S.*)", re.DOTALL)
 """``file:line: key: what is wrong``"""
 
 _WORLD = ("open", "os.", "socket.", "subprocess.", "shutil.", "sqlite3.", "tempfile.", "glob.")
-"""Beginnings of the audit events of files, the network and processes."""
+"""Prefixes of the audit events about files, the network and processes."""
 
 
 class _Watch:
-    """Notes what the watched thread asks of the machine. An audit hook stays: one is added."""
+    """Notes the watched thread's system access. Adds one audit hook, as hooks stay."""
 
     def __init__(self) -> None:
         self.thread: int | None = None
@@ -98,7 +98,7 @@ _watch = _Watch()
 def outcome(
     section: AnySection, file: str, text: str, *, compat: bool = False
 ) -> Manifest[Any] | list[str]:
-    """Return the manifest in a text, or its faults, a line each."""
+    """Return the manifest in a text, or its faults, one per line."""
     try:
         return parse_manifest(text, file, compat=compat, sections=(section,))
     except ManifestError as error:
@@ -106,7 +106,7 @@ def outcome(
 
 
 def variants(section: AnySection, text: str) -> Iterator[tuple[str, str]]:
-    """Yield texts with one change each, and what that is."""
+    """Yield texts with one change each, and a description of the change."""
     data = read_toml(text)
     paths = [(section.name,), *_paths(data[section.name], (section.name,))]
     for path in paths:
@@ -126,10 +126,10 @@ def variants(section: AnySection, text: str) -> Iterator[tuple[str, str]]:
 
 
 class SectionSuite:
-    """The behaviour of a `ManifestSection`: fixtures ``section`` and ``manifests``."""
+    """The behavior of a `ManifestSection`: fixtures ``section`` and ``manifests``."""
 
     def test_it_reads_its_own_manifests(self, section: AnySection, manifests: Manifests) -> None:
-        """Each offers tools that a run can have, the same ones every time."""
+        """Each manifest offers valid tools, and the same ones every time."""
         assert manifests, "one at least"
         for file, text in manifests.items():
             first, second = (outcome(section, file, text) for _ in range(2))
@@ -144,14 +144,14 @@ class SectionSuite:
                 compile_schema(definition.input_schema)
 
     def test_its_name_and_keys_are_its_own(self, section: AnySection) -> None:
-        """It stands for its own table, which no other key of manifests is."""
+        """Its name is that of its own table, and of no other key of manifests."""
         assert section.name not in ManifestKeys.model_fields
         assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", section.name)
 
     def test_linking_leaves_the_files_of_others(
         self, section: AnySection, manifests: Manifests
     ) -> None:
-        """A folder has tools of other backends too."""
+        """It leaves the tools of other backends in the folder alone."""
         other = parse_manifest(_OTHER, "other.clad.toml")
         files = [ManifestFile(other, "other.clad.toml")]
         for file, text in manifests.items():
@@ -159,21 +159,21 @@ class SectionSuite:
         assert linked_files(section, files)[1] == []
 
     def test_an_unknown_key_is_a_fault(self, section: AnySection, manifests: Manifests) -> None:
-        """A key that was mistyped has no effect, and what it was to restrict is not."""
+        """A mistyped key must be reported, because otherwise it would restrict nothing."""
         for file, text in manifests.items():
             found = outcome(section, file, _with(read_toml(text), (section.name, UNKNOWN), True))
             assert not isinstance(found, Manifest), f"[{section.name}] takes any key"
             assert any(f" {section.name}.{UNKNOWN}: " in line for line in found), found
 
     def test_hostile_values_end_in_faults(self, section: AnySection, manifests: Manifests) -> None:
-        """Nothing else is raised, whatever the file says; what is let pass can be offered."""
+        """No content raises anything else, and whatever is accepted can be offered."""
         for change, found in _outcomes(section, manifests):
             assert not isinstance(found, Exception), f"{change}: {type(found).__name__}: {found}"
 
     def test_a_fault_has_a_file_a_line_and_a_key(
         self, section: AnySection, manifests: Manifests
     ) -> None:
-        """One line each: an author sees where it is."""
+        """Each fault is one line that shows the author where it is."""
         roots = {section.name, *ManifestKeys.model_fields}
         seen = 0
         for change, lines in _outcomes(section, manifests):
@@ -188,7 +188,7 @@ class SectionSuite:
         assert seen, "no change was a fault"
 
     def test_it_does_no_io(self, section: AnySection, manifests: Manifests) -> None:
-        """A manifest is checked alike on every machine: no file, network or process is asked."""
+        """A check uses no file, network or process, so it is the same on every machine."""
         for file, text in manifests.items():
             changed = text
             for change, changed in _few(variants(section, text)):
@@ -205,7 +205,7 @@ class SectionSuite:
 def _outcomes(
     section: AnySection, manifests: Manifests
 ) -> Iterator[tuple[str, Manifest[Any] | list[str] | Exception]]:
-    """Read every variant, as the format says and as its reference would have it."""
+    """Read every variant, strictly and in the compatible mode."""
     for file, text in manifests.items():
         for change, changed in variants(section, text):
             for compat in (False, True):
@@ -215,7 +215,7 @@ def _outcomes(
 def _quietly(
     section: AnySection, file: str, text: str, *, compat: bool = False
 ) -> Manifest[Any] | list[str] | Exception:
-    """Read a text and make its tools, those of its folder too; return whatever is raised."""
+    """Read a text, make its tools and those of its folder; return what is raised."""
     try:
         found = outcome(section, file, text, compat=compat)
         if isinstance(found, Manifest):
@@ -227,19 +227,19 @@ def _quietly(
 
 
 def _few(texts: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Every seventh of many: enough to see each key."""
+    """Return every seventh item of many, which is enough to cover each key."""
     return (found for number, found in enumerate(texts) if number % 7 == 0)
 
 
 def _paths(table: Any, path: Path) -> Iterator[Path]:
-    """The paths of all keys below a table."""
+    """Return the paths of all keys below a table."""
     for key, value in table.items() if isinstance(table, dict) else ():
         yield (*path, key)
         yield from _paths(value, (*path, key))
 
 
 def _with(data: dict[str, Any], path: Path, *values: Any) -> str:
-    """Return the document with another value at a path, or without what is there."""
+    """Return the document with another value at a path, or without that path."""
     changed = copy.deepcopy(data)
     table = changed
     for step in path[:-1]:

@@ -12,10 +12,10 @@ from artificer.ports import Signals
 
 
 class SignalsSuite:
-    """The behaviour of the `Signals` port. Subclass it and give it a fixture ``signals``."""
+    """The behavior of the `Signals` port. Subclass it and give it a fixture ``signals``."""
 
     async def test_signals_are_numbered_in_each_run_and_stay(self, signals: Signals) -> None:
-        """Reading takes nothing away; ``after`` leaves out the first ones."""
+        """Reading removes nothing; ``after`` skips the first ones."""
         assert [await signals.post("a", b"1"), await signals.post("b", b"2")] == [1, 1]
         assert await signals.post("a", b"\x00\xff") == 2
         for _ in range(2):
@@ -24,7 +24,7 @@ class SignalsSuite:
         assert await signals.read("nobody") == []
 
     async def test_many_signals_are_in_the_order_of_their_numbers(self, signals: Signals) -> None:
-        """Not of their numbers as texts; of many that are posted at once, none is lost."""
+        """They are sorted by number, not by text; none is lost when many are posted at once."""
         numbers = await asyncio.gather(*(signals.post("a", b"%d" % n) for n in range(12)))
         await signals.post("a1", b"another run's")
         assert sorted(numbers) == [*range(1, 13)]
@@ -33,7 +33,7 @@ class SignalsSuite:
         assert await signals.read("a", 9) == sorted(bodies.items())[9:]
 
     async def test_runs_with_new_signals_are_named(self, signals: Signals) -> None:
-        """Each once, from a position on; without one only the position is returned."""
+        """Each run is named once after a position; without one, only the position is returned."""
         await signals.post("before", b"")
         start, named = await signals.since(None)
         assert named == frozenset()

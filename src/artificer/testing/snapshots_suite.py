@@ -10,16 +10,16 @@ from artificer.ports import Snapshots
 
 
 class SnapshotsSuite:
-    """The behaviour of the `Snapshots` port. Subclass it and give it a fixture ``snapshots``."""
+    """The behavior of the `Snapshots` port. Subclass it and give it a fixture ``snapshots``."""
 
     def test_an_unknown_run_has_none(self, snapshots: Snapshots) -> None:
-        """Dropping it changes nothing."""
+        """An unknown run has no snapshot, and dropping it changes nothing."""
         assert snapshots.get("a") is None
         snapshots.drop("a")
         assert snapshots.get("a") is None
 
     def test_a_state_replaces_the_last_one_and_chunks_are_added(self, snapshots: Snapshots) -> None:
-        """Chunks come back in the order of their first messages; an empty one is not kept."""
+        """Chunks are returned in the order of their first messages; empty ones are not kept."""
         snapshots.put("a", b"one", 0, b"first")
         snapshots.put("a", b"two", 10, b"third")
         snapshots.put("a", b"three", 9, b"second")
@@ -34,7 +34,7 @@ class SnapshotsSuite:
         assert snapshots.get("a") == (b"three", [b"again"])
 
     def test_each_run_has_its_own(self, snapshots: Snapshots) -> None:
-        """Dropping one leaves the others."""
+        """Each run has its own snapshot; dropping one leaves the others."""
         snapshots.put("a", b"1", 0, b"x")
         snapshots.put("b", b"2", 0, b"y")
         snapshots.drop("a")

@@ -8,7 +8,7 @@ Subclass `StorageKindSuite` in a test module and give it two pytest fixtures:
             return KIND
 
         @pytest.fixture
-        def place(self, tmp_path):  # where no world is yet
+        def place(self, tmp_path):  # a place without a world
             return StoragePlace(tmp_path / "home" / "project", "mine:///…", durability="process")
 
 It opens the world of that place again and again, and twice at the same time, as processes do. A
@@ -47,12 +47,12 @@ ONE = digest_of(b"one")
 
 
 class StorageKindSuite:
-    """The behaviour of the `StorageKind` port: fixtures ``kind`` and ``place``."""
+    """The behavior of the `StorageKind` port: fixtures ``kind`` and ``place``."""
 
     async def test_everything_is_there_when_it_is_opened_again(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """Records, blobs, signals, budgets, versions, epochs and who owned a run."""
+        """Records, blobs, signals, budgets, versions, epochs and owners survive reopening."""
         records = records_after(Head(), "a", *range(12))
         async with _opened(kind, place) as storage:
             lease = await storage.journal.acquire("a", Claim("me"))
@@ -82,7 +82,7 @@ class StorageKindSuite:
             assert (again.epoch > lease.epoch, again.head) == (True, head)
 
     async def test_a_correction_lasts(self, kind: StorageKind, place: StoragePlace) -> None:
-        """A total that a person has put right stays so."""
+        """A total that a person corrected stays corrected."""
         correction = Correction(tokens=7, micros=8, by="anna", reason="A wrong report.", at=5)
         async with _opened(kind, place) as storage:
             await storage.budget.correct("day", correction)
@@ -92,7 +92,7 @@ class StorageKindSuite:
     async def test_two_processes_share_the_fence(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """Only the owner that acquired a run last may append, whatever the others remember."""
+        """Only the last process to acquire a run may append, whatever others remember."""
         async with _two(kind, place) as (one, two):
             stale = await one.journal.acquire("a")
             first = records_after(Head(), "a", 1)
@@ -111,7 +111,7 @@ class StorageKindSuite:
     async def test_of_two_processes_that_append_at_once_one_wins(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """Comparing the head and writing are one step for all of them."""
+        """Comparing the head and writing are one step across processes."""
         async with _two(kind, place) as both:
             lease = await both[0].journal.acquire("a")
             rivals = [records_after(Head(), "a", f"rival {n}") for n in range(10)]
@@ -127,7 +127,7 @@ class StorageKindSuite:
     async def test_two_processes_share_signals_budgets_and_versions(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """Each finds at once what the other writes, and continues from its number."""
+        """Each sees at once what the other writes, and continues from its number."""
         async with _two(kind, place) as (one, two):
             start, _ = await two.signals.since(None)
             numbers = [await storage.signals.post("a", b"") for storage in (one, two, one)]
@@ -149,7 +149,7 @@ class StorageKindSuite:
     async def test_reading_makes_and_changes_nothing(
         self, kind: StorageKind, place: StoragePlace
     ) -> None:
-        """There is no world until one is made, and what would write into it is refused."""
+        """Reading creates no world, and a write through a reader is refused."""
         reading = structs.replace(place, read_only=True)
         assert await kind.open(reading) is None
         assert await kind.open(reading) is None

@@ -59,7 +59,7 @@ def _reservation(number: int) -> Reservation:
 class StorageSuite(
     JournalSuite, BlobSuite, BudgetSuite, SignalsSuite, SnapshotsSuite, VersionsSuite
 ):
-    """The behaviour of the `Storage` port. Subclass it and give it a fixture ``storage``."""
+    """The behavior of the `Storage` port. Subclass it and give it a fixture ``storage``."""
 
     @pytest.fixture
     def journal(self, storage: Storage) -> Journal:
@@ -83,7 +83,7 @@ class StorageSuite(
 
     @pytest.fixture
     def snapshots(self, storage: Storage) -> Snapshots:
-        """The kept states of the storage under test."""
+        """The snapshots of the storage under test."""
         return storage.snapshots
 
     @pytest.fixture
@@ -92,7 +92,7 @@ class StorageSuite(
         return storage.versions
 
     async def test_an_append_reserves_and_settles(self, storage: Storage) -> None:
-        """An intent's reservation, and a reply's settlement, are part of their commits."""
+        """An intent's reservation and a reply's settlement are part of their commits."""
         journal = storage.journal
         lease = await journal.acquire("a")
         wanted = Spending(reservations=[_reservation(1)])
@@ -107,7 +107,7 @@ class StorageSuite(
     async def test_an_append_that_a_budget_does_not_hold_appends_nothing(
         self, storage: Storage
     ) -> None:
-        """Neither records nor blobs, nor what it settles; the same records can be appended then."""
+        """It writes no records, blobs or settlements; the records can be appended later."""
         journal = storage.journal
         lease = await journal.acquire("a")
         records = records_after(Head(), "a", 1)
@@ -135,7 +135,7 @@ class StorageSuite(
         assert await storage.budget.spent("day", 0) == Spent(Amount(), Amount())
 
     async def test_blobs_that_are_appended_are_found(self, storage: Storage) -> None:
-        """A storage that keeps small blobs with their records lists them; all are blobs."""
+        """Small blobs stored with their records are found and listed like all others."""
         blobs = storage.blobs
         small, large = b"small", b"x" * 10_000_000
         joins = isinstance(blobs, Joined)
@@ -149,7 +149,7 @@ class StorageSuite(
         assert digest_of(small) in set(blobs.digests())
 
     async def test_records_are_read_without_an_event_loop(self, storage: Storage) -> None:
-        """By a journal that is a `RecordReader`: in a thread, and when it is closed."""
+        """A `RecordReader` reads them in a thread, and even after it is closed."""
         journal: Any = storage.journal
         if not isinstance(journal, RecordReader):
             return
@@ -162,6 +162,6 @@ class StorageSuite(
         assert journal.records("a") == records
 
     async def test_closing_twice_is_closing_once(self, storage: Storage) -> None:
-        """And nothing is lost."""
+        """Closing twice is safe, and nothing is lost."""
         await storage.aclose()
         await storage.aclose()

@@ -15,7 +15,7 @@ A, B, C = (digest_of(name) for name in (b"a", b"b", b"c"))
 
 
 class VersionsSuite:
-    """The behaviour of the `Versions` port. Subclass it and give it a fixture ``versions``."""
+    """The behavior of the `Versions` port. Subclass it and give it a fixture ``versions``."""
 
     def test_nothing_is_there_at_first(self, versions: Versions) -> None:
         """An unknown workspace has no head, no version and no name."""
@@ -24,7 +24,7 @@ class VersionsSuite:
         assert versions.names() == []
 
     def test_the_first_version_is_number_one(self, versions: Versions) -> None:
-        """A workspace begins with its first version, and with no other."""
+        """A workspace starts with version 1 and no other number."""
         for number in (0, 2, -1):
             assert not versions.add("w", number, A)
         assert versions.names() == []
@@ -32,7 +32,7 @@ class VersionsSuite:
         assert versions.head("w") == (1, A)
 
     def test_the_head_moves_one_by_one(self, versions: Versions) -> None:
-        """Only the next number is taken; every version stays."""
+        """Only the next number is accepted, and every version stays."""
         assert versions.add("w", 1, A)
         assert versions.add("w", 2, B)
         for number in (1, 2, 4):
@@ -59,13 +59,13 @@ class VersionsSuite:
         assert versions.names("run-2") == ["v"]
 
     def test_names_are_in_order(self, versions: Versions) -> None:
-        """Whatever was made first."""
+        """Names are sorted, not listed by creation."""
         for name in ("b", "a-b", "a", "A"):
             assert versions.add(name, 1, A)
         assert versions.names() == ["A", "a", "a-b", "b"]
 
     def test_of_many_writers_one_wins_each_number(self, versions: Versions) -> None:
-        """Compare and swap holds between threads: no version is lost, none is doubled."""
+        """Compare and swap works across threads: no version is lost or duplicated."""
 
         def climb(rival: int) -> int:
             won = 0

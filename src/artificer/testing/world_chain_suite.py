@@ -28,10 +28,10 @@ from artificer.values.canon import digest_of
 
 
 class WorldChainSuite:
-    """The behaviour of a journal that chains its world, with a fixture ``storage``."""
+    """The behavior of a journal that chains its world, with a fixture ``storage``."""
 
     async def test_everything_has_the_next_position(self, storage: Storage) -> None:
-        """Records, signals, budgets and versions; each has a hash of the world of its own."""
+        """Records, signals, budgets and versions have positions and their own world hashes."""
         journal = _ordered(storage)
         assert await journal.position() == 0
         positions = []
@@ -46,7 +46,7 @@ class WorldChainSuite:
         assert (tip.position, tip.world) == (8, worlds[-1])
 
     async def test_records_are_in_the_order_of_the_world(self, storage: Storage) -> None:
-        """Of all runs, in any pages; a note has a position and is not among them."""
+        """They cover all runs, in pages of any size; notes have positions but are not listed."""
         journal = _ordered(storage)
         for write in _writes(storage):
             await write()
@@ -66,7 +66,7 @@ class WorldChainSuite:
             assert pages == found
 
     async def test_a_world_that_nobody_touched_is_sound(self, storage: Storage) -> None:
-        """And the hashes of a run are those of its records."""
+        """An untouched world passes the audit, and a run's hashes are those of its records."""
         journal = _ordered(storage)
         for write in _writes(storage):
             await write()
@@ -76,7 +76,7 @@ class WorldChainSuite:
         assert await journal.hashes("nobody") == []
 
     async def test_a_run_that_was_imported_counts_on(self, storage: Storage) -> None:
-        """Its signals were taken elsewhere: the next one has the next number."""
+        """Its signals were handled elsewhere, so the next signal gets the next number."""
         journal: Any = storage.journal
         assert isinstance(journal, Signalled), "the journal is not Signalled"
         records = records_after(Head(), "a", 1, 2)
@@ -91,9 +91,9 @@ class WorldChainSuite:
         assert await _ordered(storage).audit() == []
 
     async def test_contents_can_be_erased(self, storage: Storage) -> None:
-        """Their hashes and positions stay; who has lost the run erases nothing.
+        """Hashes and positions stay, and a process that lost the run can erase nothing.
 
-        They were pruned if the run's last record says so.
+        They count as pruned if the run's last record says so.
         """
         journal: Any = storage.journal
         assert isinstance(journal, Prunable), "the journal is not Prunable"
@@ -114,7 +114,7 @@ class WorldChainSuite:
         assert await ordered.hashes("a") == [record.hash for record in records]
 
     async def test_blobs_are_removed_where_nothing_was_added_since(self, storage: Storage) -> None:
-        """A record that was added meanwhile may refer to them."""
+        """A blob stays if records were added meanwhile, because they may refer to it."""
         journal: Any = storage.journal
         assert isinstance(journal, Prunable), "the journal is not Prunable"
         lease = await storage.journal.acquire("a")
@@ -137,7 +137,7 @@ def _ordered(storage: Storage) -> Any:
 
 
 def _writes(storage: Storage) -> list[Callable[[], Awaitable[object]]]:
-    """Writes that fill a world in order: 8 positions, of which 4 are records of two runs."""
+    """Return writes that fill a world in order: 8 positions, 4 of them records of two runs."""
 
     async def append(run: str, *payloads: int) -> None:
         lease = await storage.journal.acquire(run)

@@ -18,7 +18,7 @@ from artificer_plugin.spec import SqliteKeys
 
 
 class SqliteExecutor:
-    """Runs the queries of the manifests of one folder. Databases are opened to be read only."""
+    """Runs the queries of the manifests of one folder. Databases are opened read-only."""
 
     def __init__(
         self, manifests: Sequence[Manifest[SqliteKeys]], folder: Path, max_rows: int
@@ -39,7 +39,7 @@ class SqliteExecutor:
         return Preview({"query": manifest.part.query, "values": {**bound.values}}, bound.problems)
 
     async def execute(self, call: Call) -> Receipt:
-        """Run the query in a thread, which ends with the call's time."""
+        """Run the query in a thread, which ends at the call's time limit."""
         manifest = self._manifests[call.definition.name]
         bound = manifest.bind(call.arguments)
         ends = time.monotonic() + call.definition.timeout_ms / 1000

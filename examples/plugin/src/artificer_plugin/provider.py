@@ -1,4 +1,4 @@
-"""The provider ``relay``: no model, but a prompt that is the arguments of a call.
+"""The provider ``relay``: not a model: the prompt contains the arguments of a call.
 
 It calls the first tool that a run offers with the prompt, and replies with the tool's result.
 """
@@ -28,7 +28,7 @@ _USAGE = Usage(input_tokens=1, output_tokens=1)
 
 
 class Relay:
-    """Replies to a request from what it holds. ``only`` names the one tool that it calls."""
+    """Replies to a request from its contents. ``only`` names the one tool that it calls."""
 
     def __init__(self, name: str = "relay", only: str | None = None) -> None:
         self.name = name
@@ -37,14 +37,14 @@ class Relay:
     def prepare(
         self, request: ModelRequest, messages: Sequence[Message], memo: Memo
     ) -> PreparedRequest:
-        """Map a request; everything of it is sent, as a run records it."""
+        """Map a request: all of it is sent, as a run records it."""
         fields = memo.fields(request, _fields)
         return PreparedRequest(fields, "messages", memo.items(None, messages, _items))
 
     async def generate(
         self, prepared: PreparedRequest, on_delta: Callable[[Delta], None]
     ) -> ModelReply | ModelFailure:
-        """Call a tool with a prompt; hand the result of a call on."""
+        """Call a tool with the prompt, or reply with the result of a call."""
         body: Any = prepared.body
         last = body["messages"][-1]["blocks"][-1]
         if last["type"] == "tool_result":

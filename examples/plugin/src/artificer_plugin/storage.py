@@ -20,7 +20,7 @@ class Elsewhere:
     """Opens the built-in storage in another folder (``artificer.ports.StorageKind``)."""
 
     async def open(self, place: StoragePlace) -> Storage | None:
-        """Open the storage, and make it when it is not there."""
+        """Open the storage, and create it if it does not exist."""
         url = urlsplit(place.url)
         if url.netloc or not url.path.startswith("/"):
             raise ConfigError(
