@@ -12,6 +12,7 @@ import pytest
 
 import preloaded
 from needs import needs
+from sampling import sample
 
 BENCH = Path(__file__).parents[2] / "bench"
 SMALLEST = {
@@ -25,6 +26,9 @@ SMALLEST = {
     "studio": {"watchers": 2, "rounds": 1, "runs": 30, "turns": 1, "browser": 0},
     "many": {"runs": 3, "turns": 2, "waiting_runs": 2},
 }
+DRAWN = 5
+"""How many of them a commit runs."""
+
 AT_ONCE = 3
 """They start many processes, each of which imports and waits for its disk."""
 
@@ -39,7 +43,7 @@ for bench, sizes in json.loads(sys.argv[1]).items():
 @pytest.mark.req("benches-run")
 def test_every_bench_measures_something(tmp_path: Path) -> None:
     """In a few processes, with one child each for what must be measured in a child."""
-    names = list(SMALLEST)
+    names = sample(list(SMALLEST), DRAWN, purpose="benches")
     shares = [{name: SMALLEST[name] for name in names[n::AT_ONCE]} for n in range(AT_ONCE)]
     with ThreadPoolExecutor(AT_ONCE) as threads:
         list(threads.map(lambda share: check(share, tmp_path), shares))

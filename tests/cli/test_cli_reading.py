@@ -23,6 +23,7 @@ import preloaded
 from artificer import World
 from artificer.backends.workspace.folder import commit_folder
 from artificer.storage.blobs.disk import DiskStore
+from sampling import sample
 from test_durable import contents, killed
 
 READER = str(Path(__file__).with_name("reader.py"))
@@ -31,7 +32,11 @@ NOBODY = 65534
 SEPARATOR = b"--- once more\n"
 
 
-@pytest.fixture(params=["closed", "killed", "without shared memory", "of an older release"])
+LEFT = ("closed", "killed", "without shared memory", "of an older release")
+"""The states in which programs leave a world. Each commit draws three."""
+
+
+@pytest.fixture(params=sample(LEFT, 3, purpose="worlds that are only read"))
 def world(request: pytest.FixtureRequest) -> Iterator[tuple[Path, str]]:
     """A home that another user could reach, and the project in it."""
     folder = Path(tempfile.mkdtemp(dir="/var/tmp"))

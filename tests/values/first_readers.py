@@ -10,7 +10,7 @@ from msgspec import defstruct
 
 from artificer.values.base import ValueReader
 
-THREADS, ROUNDS, PARTS = 8, 12, 12
+THREADS, ROUNDS, PARTS = 8, 4, 12
 
 BODY = b'{"type":"b",' + b",".join(b'"p%d":{"m1":1}' % part for part in range(PARTS)) + b"}"
 
