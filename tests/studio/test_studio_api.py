@@ -327,6 +327,7 @@ def test_every_endpoint_is_documented_once() -> None:
     ]
     assert len(operations) == len(set(operations)) == len(ENDPOINTS)
     assert all(endpoint.work.__doc__ for endpoint in ENDPOINTS)
+    assert ">>>" not in str(document()), "an example in Python is of no use to a client"
 
 
 async def test_every_endpoint_needs_its_right(api: tuple[Studio, Clients]) -> None:

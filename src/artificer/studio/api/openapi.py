@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from inspect import cleandoc
 from typing import Any, get_type_hints
 
 import msgspec
@@ -137,10 +138,15 @@ def _reference(kind: type[Struct]) -> dict[str, str]:
 
 
 def _portable(value: Any) -> Any:
-    r"""Write the end of a pattern as every reader knows it: ``$`` for Python's ``\Z``."""
+    r"""Write it for readers who do not know Python.
+
+    The end of a pattern is ``$`` instead of ``\Z``, and a docstring's example is left out.
+    """
     if isinstance(value, dict):
         found = {key: _portable(member) for key, member in value.items()}
         if isinstance(found.get("pattern"), str):
             found["pattern"] = found["pattern"].replace(r"\Z", "$")
+        if isinstance(found.get("description"), str):
+            found["description"] = cleandoc(found["description"]).partition("\n\n>>> ")[0]
         return found
     return [_portable(item) for item in value] if isinstance(value, list) else value
