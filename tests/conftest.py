@@ -175,7 +175,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put long tests first, tests that share a server on one worker, and draw the examples."""
-    _take_turns(config, items)
+    _draw_tests(config, items)
     for item in items:
         if item.get_closest_marker("real_model"):
             item.add_marker(pytest.mark.xdist_group("real_model"))
@@ -188,17 +188,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _draw(tests, EXPLORE or SHARE)
 
 
-def _take_turns(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave one of the tests that take turns: another one for the next commit."""
-    turns: dict[str, list[pytest.Item]] = {}
+def _draw_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave one of the tests marked with the same name: another one for the next commit."""
+    marked: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if marker := item.get_closest_marker("turns"):
-            turns.setdefault(marker.args[0], []).append(item)
-    left = [item for name, those in turns.items() for item in one_of(those, purpose=name)]
-    others = {item for those in turns.values() for item in those} - {*left}
-    if others:
-        items[:] = [item for item in items if item not in others]
-        config.hook.pytest_deselected(items=[*others])
+        if marker := item.get_closest_marker("one_of"):
+            marked.setdefault(marker.args[0], []).append(item)
+    drawn = {item for name, those in marked.items() for item in one_of(those, purpose=name)}
+    left_out = {item for those in marked.values() for item in those} - drawn
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=[*left_out])
 
 
 def _draw(tests: list[Any], times: float) -> None:

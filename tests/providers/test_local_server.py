@@ -150,7 +150,7 @@ async def test_what_only_the_grammar_writes_takes_no_room_in_the_prompt(
     assert f'{{"name": "show", "arguments": {form}}}' in shown["prompt"]
 
 
-@pytest.mark.turns("the embedded model decides")
+@pytest.mark.one_of("the embedded model decides")
 @pytest.mark.req("local-real-run")
 async def test_the_model_chooses_among_all_artifact_tools(server: LocalServer) -> None:
     reply = await ask(server, ToolChoice(mode="required"), [user(HIKE)], max_tokens=400)

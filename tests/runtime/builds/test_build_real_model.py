@@ -20,7 +20,7 @@ MODEL = model_path(Path(os.environ.get("ARTIFICER_HOME", "~/.artificer")).expand
 
 
 @pytest.mark.real_model
-@pytest.mark.turns("the embedded model decides")
+@pytest.mark.one_of("the embedded model decides")
 @pytest.mark.req("build-owed", "build-drive")
 async def test_a_small_model_s_plan_is_valid_or_its_failure_is_honest(tmp_path: Path) -> None:
     require("xllamacpp")
