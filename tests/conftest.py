@@ -86,8 +86,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than processors: many tests wait for a disk, a process or a page."""
-    return (os.cpu_count() or 1) + 2
+    """One worker more than processors: many tests wait for a disk, a process or a page."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
