@@ -290,6 +290,12 @@ class TestHostile:
         with pytest.raises(ArtificerError):
             asyncio.run(_import("".join(text + "\n" for text in texts).encode()))
 
+    async def test_a_file_without_records_is_refused(self) -> None:
+        header = {"cassette": 1, "run": "a", "state": digest_of(b"")}
+        text = json.dumps(header, separators=(",", ":")) + "\n"
+        with pytest.raises(TamperedError, match="not a recording: no records"):
+            await read_recording(text.encode())
+
     async def test_deep_nesting_is_refused(self) -> None:
         deep = b"[" * 100_000 + b"]" * 100_000
         with pytest.raises(TamperedError):

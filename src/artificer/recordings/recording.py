@@ -87,6 +87,8 @@ async def read_recording(data: bytes) -> Recording:
             raise ValueError("not a valid run id")
         bodies = [line["record"].encode() for line in lines if "record" in line]
         contents = [blob_of(line) for line in lines if "record" not in line]
+        if not bodies:
+            raise ValueError("no records")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = f": {error}" if type(error) is ValueError else ""
         raise TamperedError(
