@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from artificer.values.base import JsonObject, JsonValue
+from artificer.values.pointer import steps_of
 
 _MAX_NODES = 64
 """Subschemas that are looked through for one step: a schema may come from a server."""
@@ -18,8 +19,7 @@ def description_at(schema: JsonObject, pointer: str) -> str:
     Empty if the schema describes neither.
     """
     found, nodes = "", [schema]
-    for step in pointer.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+    for name in steps_of(pointer):
         nodes = list(islice(_inside(_options(schema, nodes), name), _MAX_NODES))
         found = next(_words(_options(schema, nodes)), found)
     return found

@@ -16,6 +16,7 @@ from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.by_identity import ByIdentity
 from artificer.values.canon import canonical
+from artificer.values.pointer import escaped
 from artificer.values.text import clip
 
 MAX_PROBLEMS = 50
@@ -109,7 +110,7 @@ def compile_schema(schema: JsonObject, *, formats: bool = False) -> Schema:
 
 def pointer(path: list[str | int]) -> str:
     """Return the RFC 6901 JSON Pointer of a path."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "".join("/" + escaped(str(step)) for step in path)
 
 
 def _explain(error: Any) -> Iterator[Problem]:

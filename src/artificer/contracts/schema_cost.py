@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from artificer.values.base import JsonObject, JsonValue
+from artificer.values.pointer import steps_of
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
@@ -62,7 +63,7 @@ class _Counter:
     def _named(self, reference: str) -> Iterator[JsonValue]:
         fragment = unquote(reference.partition("#")[2])
         yield from self._anchors.get(fragment, ())
-        steps = [step.replace("~1", "/").replace("~0", "~") for step in fragment.split("/")[1:]]
+        steps = steps_of(fragment)
         for root in self._roots:
             place: JsonValue = root
             for step in steps:

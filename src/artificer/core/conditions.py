@@ -27,6 +27,7 @@ from artificer.core.readings import (
 )
 from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta
 from artificer.values.canon import canonical
+from artificer.values.pointer import steps_of
 
 Operand = str | int | bool
 """The right side of a comparison with an argument. Fractions are compared by bounds."""
@@ -149,7 +150,7 @@ def _at(pointer: str, arguments: JsonObject, schema: JsonObject) -> Any:
     """
     value: Any = arguments
     part: Any = schema
-    for step in (s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]):
+    for step in steps_of(pointer):
         part = _part(part, schema, step)
         if value is None:
             return _MISSING

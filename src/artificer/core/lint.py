@@ -11,6 +11,7 @@ from artificer.contracts.definition import BACKENDS, ToolDefinition, Toolset
 from artificer.core.conditions import Condition
 from artificer.core.policy import Policy, Rule
 from artificer.values.base import JsonObject
+from artificer.values.pointer import steps_of
 
 _WILD = re.compile(r"[*?\[]")
 _REGEX_IN_GLOB = re.compile(r"^\^|\$$|\\|\.\+|\]\+|\]\*|\(\?|\([^()]*\|[^()]*\)|(?:^|/)\.\*|\{\d")
@@ -82,7 +83,7 @@ def _pointers(rule: Rule) -> tuple[str, ...]:
 def _pointer_faults(
     rule: Rule, pointer: str, covered: list[ToolDefinition]
 ) -> Iterator[tuple[str, bool]]:
-    steps = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
+    steps = steps_of(pointer)
     if any(_may_have(tool.input_schema, tool.input_schema, steps, 0) for tool in covered):
         return
     known = sorted({name for tool in covered for name in _members(tool.input_schema)})

@@ -20,6 +20,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.response_format import ResponseFormat
 from artificer.providers.local_bound import NamedData, bound
 from artificer.values.base import JsonObject, JsonValue
+from artificer.values.pointer import steps_of
 
 NOTHING = NamedData()
 
@@ -92,8 +93,7 @@ def _target(ref: JsonValue, root: JsonObject) -> JsonValue:
     if not isinstance(ref, str) or not ref.startswith("#/"):
         return None
     place: JsonValue = root
-    for step in ref[2:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
+    for name in steps_of(ref):
         place = place.get(name) if isinstance(place, dict) else None
     return place
 

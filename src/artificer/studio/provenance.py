@@ -20,6 +20,7 @@ from artificer.core.sources import CallSource
 from artificer.render.language import language_of
 from artificer.values.base import JsonObject
 from artificer.values.blocks import TextBlock
+from artificer.values.pointer import escaped
 from artificer.values.text import clip
 
 MAX_SENTENCES = 200
@@ -201,12 +202,8 @@ def _walk(root: Any) -> Iterator[tuple[str, Any]]:
         pointer, value = waiting.pop()
         visited += 1
         if isinstance(value, dict):
-            waiting += [(f"{pointer}/{_escaped(name)}", v) for name, v in value.items()]
+            waiting += [(f"{pointer}/{escaped(name)}", v) for name, v in value.items()]
         elif isinstance(value, list):
             waiting += [(f"{pointer}/{n}", v) for n, v in enumerate(value[:MAX_VISITED])]
         elif value is not None and not isinstance(value, bool):
             yield pointer, value
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

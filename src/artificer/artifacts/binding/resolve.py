@@ -12,9 +12,10 @@ from artificer.artifacts.binding.form import ACROSS, VERSION, Aggregate, Data
 from artificer.artifacts.binding.frame import BindingError, Frame, listed
 from artificer.artifacts.binding.operations import accepts, grouped, ordered, topped
 from artificer.artifacts.binding.resolved import BindingProblems, ResolvedBinding
-from artificer.artifacts.binding.rows import Rows, rows_at, steps_of
+from artificer.artifacts.binding.rows import Rows, rows_at
 from artificer.artifacts.binding.sources import Sources
 from artificer.values.base import JsonObject, Problem
+from artificer.values.pointer import steps_of
 from artificer.values.text import clip
 
 _PAIRS = ("label", "value")

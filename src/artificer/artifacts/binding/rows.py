@@ -11,6 +11,7 @@ from msgspec import Struct
 from artificer.artifacts.binding.numbers import DataCell, plain
 from artificer.values.base import Problem
 from artificer.values.canon import canonical_typed
+from artificer.values.pointer import escaped, steps_of
 from artificer.values.text import clip
 
 MAX_ROWS = 100_000
@@ -59,13 +60,8 @@ def follow(value: Any, pointer: str) -> Any:
         inner = _step(value, step)
         if inner is _NOTHING:
             return NoSuchPlace(at, value)
-        value, at = inner, f"{at}/{_escaped(step)}"
+        value, at = inner, f"{at}/{escaped(step)}"
     return value
-
-
-def steps_of(pointer: str) -> list[str]:
-    """Return the reference tokens of a pointer that begins with a slash, or is empty."""
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 def fault_of_pointer(pointer: str) -> str | None:
@@ -90,10 +86,6 @@ def _step(value: Any, step: str) -> Any:
     return _NOTHING
 
 
-def _escaped(step: str) -> str:
-    return step.replace("~", "~0").replace("/", "~1")
-
-
 def _outer(column: str) -> str | None:
     return steps_of(column)[0] if column.startswith("/") and len(column) < MAX_POINTER else None
 
@@ -109,7 +101,7 @@ def places(value: Any, pointer: str = "", depth: int = 3) -> Iterator[str]:
             if item and all(isinstance(member, _SCALARS) for member in item.values()):
                 yield at
             named = list(item.items())[:_SHOWN]
-            waiting += [(f"{at}/{_escaped(name)}", m, level + 1) for name, m in named]
+            waiting += [(f"{at}/{escaped(name)}", m, level + 1) for name, m in named]
 
 
 def missing_hint(found: NoSuchPlace, root: Any) -> str:

@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from artificer.values.exact_json import exact, is_number
+from artificer.values.pointer import escaped
 from artificer.values.text import clip
 
 MAX_LINE = 400
@@ -133,8 +134,7 @@ def _walk(value: Any) -> Iterator[tuple[str, Any]]:
             yield pointer, found
             if isinstance(found, dict):
                 for name, member in found.items():
-                    escaped = name.replace("~", "~0").replace("/", "~1")
-                    following.append((f"{pointer}/{escaped}", member))
+                    following.append((f"{pointer}/{escaped(name)}", member))
         level = following
 
 

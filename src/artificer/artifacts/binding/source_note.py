@@ -12,8 +12,8 @@ from unicodedata import category
 
 from artificer.artifacts.binding.form import CitedData, Data, RowCondition, RowGroup
 from artificer.artifacts.binding.numbers import decimal_of
-from artificer.artifacts.binding.rows import steps_of
 from artificer.values.base import JsonObject, JsonValue
+from artificer.values.pointer import steps_of
 from artificer.values.text import clip
 
 _RECORDED = ("version", "digest", "digits")

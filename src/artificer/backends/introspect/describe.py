@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -15,6 +15,7 @@ from artificer.core.state import RunState
 from artificer.ports import RunView
 from artificer.values.base import JsonObject, JsonValue, Value
 from artificer.values.canon import canonical, digest_of
+from artificer.values.pointer import steps_of
 from artificer.values.text import clip
 
 MAX_INLINE = 600
@@ -180,12 +181,11 @@ def _digest(tool: ToolDefinition) -> str:
     return digest_of(canonical(tool.to_json()))  # schemas may hold floats
 
 
-def _steps(pointer: str) -> Iterator[str]:
+def _steps(pointer: str) -> list[str]:
     """The steps of a JSON Pointer. Raises Refusal for a text that is none."""
     if pointer and not pointer.startswith("/"):
         raise ToolRefusal(f"{pointer!r} is no JSON Pointer: one begins with '/'.", "invalid")
-    for step in pointer.split("/")[1:]:
-        yield step.replace("~1", "/").replace("~0", "~")
+    return steps_of(pointer)
 
 
 def _member(found: Any, step: str, pointer: str) -> Any:
