@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from unicodedata import category, name
 
-from artificer.manifests.toml_lines import Path, key_lines, line_of
-from artificer.manifests.toml_text import read_toml
+from artificer.manifests.toml_lines import key_lines, line_of
+from artificer.manifests.toml_text import leaves, read_toml
 
 _JOINERS = frozenset("\u200c\u200d")
 """Characters of format that words of some languages and some emoji need."""
@@ -22,7 +21,9 @@ def hidden_characters(text: str, file: str) -> Iterator[str]:
     Raises ValueError if the file is not TOML.
     """
     lines = key_lines(text)
-    for path, found in _texts(read_toml(text)):
+    for path, found in leaves(read_toml(text)):
+        if not isinstance(found, str):
+            continue
         hidden = {c: None for c in found if _is_hidden(c, described=path[-1:] == ("description",))}
         if hidden:
             named = ", ".join(map(_named, hidden))
@@ -30,18 +31,6 @@ def hidden_characters(text: str, file: str) -> Iterator[str]:
                 f"{file}:{line_of(lines, path)}: {'.'.join(path)}: contains {named}: people do "
                 "not see it, but the model reads it"
             )
-
-
-def _texts(value: Any, *path: str) -> Iterator[tuple[Path, str]]:
-    """Yield all texts in a document, each with its path."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _texts(inner, *path, key)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value, start=1):
-            yield from _texts(inner, *path, str(number))
 
 
 def _is_hidden(character: str, *, described: bool) -> bool:
