@@ -8,10 +8,10 @@ from typing import get_args
 
 import click
 
-from artificer.archive import Archive, is_of_build
+from artificer.archive import is_of_build
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
-from artificer.cli.configuration import configuration
+from artificer.cli.opened_world import opened_runs
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out
@@ -33,10 +33,7 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
     """Delete the contents of runs, or list the runs."""
     if not options.runs and options.older_than is None:
         raise click.UsageError("Name runs, or use --older-than DAYS.")
-    config = configuration(settings)
-    async with Archive.open(config) as archive:  # a wrong name creates no world
-        named = [await archive.find(run) for run in options.runs]
-    async with World.open(config) as world:
+    async with opened_runs(settings, options.runs) as (world, named):
         chosen = await _choose(world, named, options)
         for summary in chosen:
             if options.forever:
