@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from artificer.builds.summary import happened, job_in_words
 from artificer.cli.terminal.console import one_line
-from artificer.cli.terminal.words import cost, count, duration, joined
+from artificer.cli.terminal.words import cost, count, duration, joined, problem_text
 from artificer.core import events as ev
 from artificer.core.attachments import described
 from artificer.core.intents import (
@@ -190,8 +190,7 @@ def _block(block: Block) -> str:
 
 def _verdict(verdict: Verdict) -> str:
     rule = f" by {verdict.rule}" if verdict.rule else ""
-    problems = "; ".join(f"{p.pointer or 'arguments'}: {p.message}" for p in verdict.problems)
-    why = verdict.reason or problems
+    why = verdict.reason or "; ".join(map(problem_text, verdict.problems))
     bound = binding_in(verdict)
     rule += f", {bound[0]} bound to {bound[1]}" if bound else ""
     return f"{verdict.tool}: {verdict.verdict}{rule}" + (f": {one_line(why, 400)}" if why else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from artificer.values.base import Problem
 from artificer.values.model import Usage
 
 
@@ -31,6 +32,11 @@ def tokens(usage: Usage) -> str:
 def sum_of(usage: Usage) -> str:
     """Return ``1,290``, the tokens in and out."""
     return f"{usage.input_tokens + usage.output_tokens:,}"
+
+
+def problem_text(problem: Problem) -> str:
+    """Return ``/data/label: is not a column``: where a call's arguments are wrong, and how."""
+    return f"{problem.pointer or 'arguments'}: {problem.message}"
 
 
 def cost(micros: int | None) -> str:

@@ -10,6 +10,7 @@ from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.words import problem_text
 from artificer.config import Config
 from artificer.contracts.definition import Toolset
 from artificer.core.explain import PolicyExplanation, unheard
@@ -114,7 +115,7 @@ def _print(verdict: Verdict, explanation: PolicyExplanation | None, *, as_json: 
     by = f" by {verdict.rule}" if verdict.rule else ""
     out(f"{verdict.verdict}{by}{': ' + verdict.reason if verdict.reason else ''}")
     for problem in verdict.problems:
-        out(f"  {problem.pointer or 'arguments'}: {problem.message}")
+        out(f"  {problem_text(problem)}")
 
 
 async def _toolset(config: Config, folders: tuple[Path, ...]) -> Toolset:
