@@ -92,7 +92,15 @@ def svg_bytes(artifact: Artifact, payload: JsonObject) -> bytes | None:
 
 def png_bytes(artifact: Artifact, payload: JsonObject) -> bytes | None:
     """Return the drawing as PNG on white paper."""
-    drawn = picture_of(artifact)
+    return png_of(artifact)
+
+
+def png_of(artifact: Artifact, ui: Language | None = None) -> bytes | None:
+    """Return the picture of an artifact as PNG, on white paper; None for one without a picture.
+
+    ``ui`` is as in `picture_of`. Raises what that and `to_png` raise.
+    """
+    drawn = picture_of(artifact, ui)
     return None if drawn is None else to_png(drawn, is_ours=not isinstance(artifact, Svg))
 
 

@@ -17,7 +17,7 @@ from artificer.artifacts.svg.payload import Svg
 from artificer.errors import InvariantError, MissingExtraError
 from artificer.render.charts.summary import summary
 from artificer.render.charts.words import CHARTS
-from artificer.render.export.single import SHARPNESS, picture_of, to_png
+from artificer.render.export.single import SHARPNESS, png_of
 from artificer.render.export.word.styles import TEXT_HEIGHT, TEXT_WIDTH
 from artificer.render.export.word.xml import describe_picture
 from artificer.render.language import Language
@@ -64,9 +64,7 @@ def add(paragraph: Paragraph, element: Element, artifact: Artifact | None, ui: L
 
 def _drawn(artifact: Artifact | None, ui: Language) -> bytes | None:
     try:
-        drawing = None if artifact is None else picture_of(artifact, ui)
-        is_ours = isinstance(artifact, CHARTS)
-        return None if drawing is None else to_png(drawing, is_ours=is_ours)
+        return None if artifact is None else png_of(artifact, ui)
     except (MissingExtraError, InvariantError):
         return None
 
