@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -87,6 +88,32 @@ async def test_a_command_that_waits_for_its_input_ends_at_the_first_signal(
         assert (await finish(process)).code == code
         os.close(writer)
     assert (await shell.run("runs", "--json")).json() == []
+
+
+LATE = """
+import os, signal, threading, time
+from artificer.cli.interruptible import interrupted_at_once
+from artificer.cli.terminal.exits import Interrupted
+
+def receive():
+    time.sleep(0.3)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+threading.Thread(target=receive).start()
+try:
+    with interrupted_at_once():
+        os.read(os.pipe()[0], 1)
+except Interrupted:
+    print("interrupted")
+"""
+
+
+@pytest.mark.req("cli-interrupt-input")
+def test_a_signal_that_interrupts_no_system_call_ends_the_wait() -> None:
+    """Another thread receives it; one that comes just before the call begins is as late."""
+    words = [sys.executable, "-c", LATE]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    assert done.stdout == "interrupted\n"
 
 
 @pytest.mark.req("cli-interrupt")

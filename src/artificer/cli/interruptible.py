@@ -20,6 +20,9 @@ T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+_AGAIN_S = 0.1
+"""How often, in seconds, a blocked system call is begun again to see whether a signal has come."""
+
 _caught: ContextVar[Sequence[int]] = ContextVar("caught", default=())
 """The signals that cancel the command of this context."""
 
@@ -48,6 +51,9 @@ def run_async(main: Coroutine[Any, Any, T]) -> T:
 def interrupted_at_once() -> Iterator[None]:
     """Let a signal end what blocks the thread of the loop: reading a pipe that nobody writes to.
 
+    A signal that another thread receives, or that comes just before the system call begins, does
+    not interrupt it, and Python acts on a signal only between calls. So a timer interrupts it too.
+
     Raises Interrupted, where nothing has begun that would have to be ended in order.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -58,11 +64,14 @@ def interrupted_at_once() -> Iterator[None]:
         raise Interrupted(number)
 
     before = [(number, signal.signal(number, on_signal)) for number in SIGNALS]
+    before.append((signal.SIGALRM, signal.signal(signal.SIGALRM, lambda *_: None)))
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
     try:
         for number in _caught.get():  # the loop has not come to it yet
             raise Interrupted(number)
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before:
             signal.signal(number, handler)
 
