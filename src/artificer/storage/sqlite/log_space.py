@@ -15,6 +15,10 @@ from pathlib import Path
 SMALLEST, LARGEST = 64 * 1024, 1024 * 1024
 """Bytes that are added at once: as many as there are, within these limits."""
 
+PIECE = 64 * 1024
+"""Bytes of one write. Linux keeps what one write appends in folios of up to its length, and ext4
+goes through all pages of a folio for each of SQLite's small writes into it."""
+
 FRAME = 24 + 4096
 """Bytes of a page of the log, with its header, which is never all zeros."""
 
@@ -44,7 +48,10 @@ class LogSpace:
             self._file = os.open(self._path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         size = os.fstat(self._file).st_size
         if self._size is not None and size > self._size and self._is_used_up(size):
-            size += os.pwrite(self._file, bytes(min(max(size, SMALLEST), LARGEST)), size)
+            end = size + min(max(size, SMALLEST), LARGEST)
+            while size < end:
+                length = min(PIECE - size % PIECE, end - size)
+                size += os.pwrite(self._file, bytes(length), size)
         return size
 
     def _is_used_up(self, size: int) -> bool:
