@@ -119,6 +119,29 @@ def test_nothing_reverses_letters_and_what_is_downloaded_stays_as_it_is() -> Non
 
 
 @pytest.mark.req("render-overrides")
+def test_what_is_named_by_its_number_does_not_reverse_letters_either() -> None:
+    named = "&#x202e; &#8237;"
+    narrative = rf"""# Pay {named}
+
+a {named} [b {named}](https://ok.example/&#x202e;) **c {named}** $\text{{&#x202e;d}}$
+
+| {named} |
+|---|
+| {named} |
+
+$\unicode{{x202e}}$ e[^1]
+
+[^1]: {named}
+"""
+    made = report(narrative, [])
+    markup, words = to_html(made), to_markdown(made)
+    assert not set("\u202d\u202e") & set(markup + words)
+    for number in ("202D", "202E"):
+        assert markup.count(f"\u27e8U+{number}\u27e9") >= 7
+        assert words.count(f"\u27e8U+{number}\u27e9") >= 6
+
+
+@pytest.mark.req("render-overrides")
 def test_languages_from_right_to_left_keep_their_marks() -> None:
     text = "\u2067\u05e9\u05dc\u05d5\u05dd\u2069 \u202b\u05e9\u202c\u200f!"
     assert text in parse(to_html(report(text, [], title=text))).one("main").text

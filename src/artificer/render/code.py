@@ -13,7 +13,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from artificer.render.template import filled
-from artificer.render.text import in_order
+from artificer.render.text import in_order, straight
 
 _LONGEST = 20_000
 """Longest code with colours, in characters."""
@@ -114,6 +114,6 @@ def _known(element: ElementTree.Element) -> ElementTree.Element:
     tag = element.tag.removeprefix(_MATH)
     kept = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
     copy = ElementTree.Element(tag if tag in _ELEMENTS else "mrow", kept)
-    copy.text = element.text
+    copy.text = straight(element.text or "")  # ``\unicode`` and character references name any
     copy.extend(_known(child) for child in element)
     return copy

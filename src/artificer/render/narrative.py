@@ -194,7 +194,16 @@ def markdown(*, plain: bool = False) -> MarkdownIt:
 
 
 def _tokens(marks: Marks, *, notes: bool) -> list[Token]:
-    """Return the tokens. A placeholder is not part of a formula, an address or a note's name."""
+    """Return the tokens. A character reference (``&#x202e;``) is a character only now."""
+    tokens = _parsed(marks, notes=notes)
+    for child in (child for token in tokens for child in token.children or ()):
+        if child.type == "text":
+            child.content = straight(child.content)
+    return tokens
+
+
+def _parsed(marks: Marks, *, notes: bool) -> list[Token]:
+    """Parse the text. A placeholder is not part of a formula, an address or a note's name."""
     if not notes and "[^" in marks.text:
         return markdown(plain=True).parse(marks.text)
     tokens = markdown().parse(marks.text)
