@@ -179,3 +179,35 @@ def test_hostile_reports_stay_quiet_in_the_browser(chromium: Chromium, tmp_path:
         page.open(tmp_path / "hostile.html")
         assert_quiet(page)
         assert page.value("document.scripts.length") == 0
+
+
+@pytest.mark.req("binding-apart")
+@pytest.mark.parametrize("formula", [r"\rlap{1}", r"\mathrlap{17}", r"\rlap{\text{17.}}"])
+def test_no_formula_lies_upon_the_words_after_it(
+    chromium: Chromium, tmp_path: Path, formula: str
+) -> None:
+    path = tmp_path / "formula.html"
+    wide = r"$\hspace{90em}$"
+    path.write_text(to_html(report(f"# T\n\n${formula}$ 7,357 B\n\n{wide} wide", [])), "utf-8")
+    script = """(() => {
+        const words = new Range();
+        words.selectNode(document.querySelector('math').nextSibling);
+        return [...document.querySelectorAll('math :is(mi, mn, mtext)')].map((e) =>
+            e.getBoundingClientRect().right <= words.getBoundingClientRect().left + 0.5);
+    })()"""
+    with chromium.page() as page:
+        page.open(path)
+        assert set(page.value(script)) == {True}
+        assert page.value("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.req("html-prose")
+def test_a_formula_keeps_its_spaces_and_what_strikes_a_sign(
+    chromium: Chromium, tmp_path: Path
+) -> None:
+    path = tmp_path / "formula.html"
+    path.write_text(to_html(report(r"$a\quad b$ and $\not= c$", [])), "utf-8")
+    with chromium.page() as page:
+        page.open(path)
+        widths = "[...document.querySelectorAll('mspace, mpadded')].map((e) => e.offsetWidth ??"
+        assert page.value(f"{widths} e.getBoundingClientRect().width)") == [17, 0]

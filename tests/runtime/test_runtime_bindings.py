@@ -317,6 +317,10 @@ class TestThePage:
             ("", "k"),
             ("", "²"),
             ("", "{{artifact:value:total}}"),
+            ("$-$", ""),
+            (r"$\text{1}$ ", ""),
+            ("", "$k$"),
+            ("", r" $\text{000}$"),
         ],
     )
     async def test_nothing_passes_for_a_part_of_a_value(self, before: str, after: str) -> None:
@@ -335,6 +339,7 @@ class TestThePage:
             ("| ", " |"),
             ("共", "个。"),
             ("in 2024, ", ", and"),
+            (r"$\alpha =$ ", " $x$"),
         ],
     )
     async def test_a_value_in_a_sentence_is_shown_as_it_is(self, before: str, after: str) -> None:

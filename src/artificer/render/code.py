@@ -69,7 +69,6 @@ _ATTRIBUTES = frozenset(
         "columnalign",
         "rowspacing",
         "columnspacing",
-        "width",
         "minsize",
         "maxsize",
         "movablelimits",
@@ -77,6 +76,12 @@ _ATTRIBUTES = frozenset(
         "scriptlevel",
     )
 )
+
+_SPACE = re.compile(r"\d?(\.\d+)?(em|ex|cm)|\d{1,2}(\.\d+)?(px|pt|mm)", re.ASCII)
+"""The width of a space that a formula may have."""
+
+_STROKE = "\u29f8"
+"""The line that ``\\not`` draws through the next sign."""
 
 
 def code_html(content: str, language: str) -> Markup:
@@ -113,7 +118,16 @@ def _known(element: ElementTree.Element) -> ElementTree.Element:
     """Return a copy of known elements and attributes; an unknown element becomes a row."""
     tag = element.tag.removeprefix(_MATH)
     kept = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
+    if "width" in element.attrib and _is_harmless(tag, element):
+        kept["width"] = element.attrib["width"]
     copy = ElementTree.Element(tag if tag in _ELEMENTS else "mrow", kept)
     copy.text = straight(element.text or "")  # ``\unicode`` and character references name any
     copy.extend(_known(child) for child in element)
     return copy
+
+
+def _is_harmless(tag: str, element: ElementTree.Element) -> bool:
+    """Whether a width cannot put words upon other words, such as a digit upon a value."""
+    if tag == "mspace":
+        return _SPACE.fullmatch(element.attrib["width"]) is not None
+    return "".join(element.itertext()) == _STROKE

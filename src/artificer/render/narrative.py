@@ -11,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
-from unicodedata import category
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -24,6 +23,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from artificer.artifacts import placeholder
 from artificer.artifacts.ref import MadeKind
+from artificer.render.glued import glued_by_formulas, is_glued
 from artificer.render.notes import Definition, boxed, lifted
 from artificer.render.text import straight
 
@@ -146,35 +146,6 @@ def _citation(narrative: str, key: Key, start: int, end: int) -> Citation:
     return Citation(key, narrative[start:end], glued=glued)
 
 
-_MARKUP = re.compile(r"[*_~`\\]")
-_RUN_BEFORE = re.compile(r"[^\s(\[|\"“„«:—]*$")
-_RUN_AFTER = re.compile(r"[^\s)\]|\"”»:;!?—]*")
-_GROUP_BEFORE = re.compile(r"(?<!\d)\d{1,3}\s?$")
-_GROUP_AFTER = re.compile(r"\s?\d{3}(?!\d)")
-
-
-def is_glued(before: str, after: str) -> bool:
-    """Return whether the text around a value could pass for a part of it.
-
-    ``1{value}``, ``-{value}``, ``{value}000``, ``{value}e6`` and ``{value}k`` could, and so could
-    two values without anything between them. What Markdown takes away does not keep them apart.
-    """
-    before, after = _MARKUP.sub("", before), _MARKUP.sub("", after)
-    near, far = before[-1:], after[:1]
-    if _GROUP_BEFORE.search(before) or _GROUP_AFTER.match(after):
-        return True
-    if category(near or " ") in ("Pd", "Sm", "Cf") and near != "—" and "|" not in near:
-        return True
-    if near in (".", ",", "'", "’") or far in ("'", "’") or (far.isascii() and far.isalpha()):
-        return True
-    runs = (_RUN_BEFORE.search(before), _RUN_AFTER.match(after))
-    return any(_numeric(character) for run in runs if run for character in run[0])
-
-
-def _numeric(character: str) -> bool:
-    return character in "&{}" or category(character)[0] == "N" or category(character) == "Cf"
-
-
 @cache
 def markdown(*, plain: bool = False) -> MarkdownIt:
     """Return a parser for CommonMark with GFM tables and strikethrough, without HTML.
@@ -199,7 +170,18 @@ def _tokens(marks: Marks, *, notes: bool) -> list[Token]:
     for child in (child for token in tokens for child in token.children or ()):
         if child.type == "text":
             child.content = straight(child.content)
+    for token in tokens:
+        _glue(token.children or (), marks)
     return tokens
+
+
+def _glue(children: Sequence[Token], marks: Marks) -> None:
+    """Mark the values that a formula could pass for a part of."""
+    pieces = ((child.content, child.type in MATH) for child in children)
+    for index in glued_by_formulas(pieces, marks.pattern):
+        citation = marks.citations[index]
+        is_value = citation.key is not None and citation.key[0] == "value"
+        marks.citations[index] = replace(citation, glued=is_value)
 
 
 def _parsed(marks: Marks, *, notes: bool) -> list[Token]:
