@@ -20,6 +20,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, IndirectObject
 
 from artificer.artifacts import catalog
 from artificer.errors import InvariantError, OperatorError
+from artificer.render.charts.words import Grid
 from artificer.render.export.exported import Exported
 from artificer.render.export.forms import (
     ARTIFACT_FORMS,
@@ -31,6 +32,7 @@ from artificer.render.export.forms import (
 )
 from artificer.render.export.formula import linear
 from artificer.render.export.tree import parse, text_of
+from artificer.render.export.workbook import workbook
 from artificer.report import write_files
 from needs import needs
 from sampling import one_of
@@ -334,6 +336,18 @@ class TestHostile:
             target.startswith(("https://example.org/", "http://127.0.0.1:9/x.png"))
             for target in targets
         )
+
+    @pytest.mark.req("export-xlsx")
+    @pytest.mark.parametrize(
+        "text",
+        ["<r><t>1</t></r>", "<r>&bad;<x></r>", "<r></r>", "_x003D_1", "</r><r>"],
+    )
+    def test_no_text_is_the_markup_of_a_workbook(self, text: str) -> None:
+        grid = Grid((text,), ((text,), (1,)))
+        archive = zipfile.ZipFile(io.BytesIO(workbook(grid, text, text)))
+        strings = ElementTree.fromstring(archive.read("xl/sharedStrings.xml"))
+        written = text.replace("_x003D_", "_x005F_x003D_")  # the format's own escape
+        assert {"".join(one.itertext()) for one in strings} == {written}
 
     def test_no_document_links_to_anything_but_the_web(self) -> None:
         archive = zipfile.ZipFile(io.BytesIO(sample_in("hostile", "docx")))

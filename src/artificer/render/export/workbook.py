@@ -74,7 +74,7 @@ def workbook(grid: Grid, title: str, note: str = "") -> bytes:
     for column, (name, numeric) in enumerate(zip(grid.columns, numeric_columns(grid), strict=True)):
         side = "right" if numeric else "left"
         head = book.add_format({"bold": True, "bottom": 1, "align": side, "text_wrap": True})
-        sheet.write_string(0, column, clean(name), head)
+        _write_text(sheet, 0, column, name, head)
         cells = [row[column] for row in grid.rows]
         longest = max(map(len, (name, *map(shown, cells))), default=0)
         sheet.set_column(column, column, min(longest, _WIDEST) + 2)
@@ -86,7 +86,7 @@ def workbook(grid: Grid, title: str, note: str = "") -> bytes:
     if note:
         about = book.add_worksheet("Source")
         about.set_column(0, 0, _NOTE_WIDTH)
-        about.write_string(0, 0, clean(note), plain)
+        _write_text(about, 0, 0, note, plain)
     book.close()
     return out.getvalue()
 
@@ -99,4 +99,13 @@ def _write(sheet: Any, row: int, column: int, cell: Cell, plain: Any) -> None:
     elif isinstance(cell, int | float):
         sheet.write_number(row, column, _Exact(cell))
     else:
-        sheet.write_string(row, column, clean(cell), plain)
+        _write_text(sheet, row, column, cell, plain)
+
+
+def _write_text(sheet: Any, row: int, column: int, text: str, look: Any) -> None:
+    """Write a text as it is. The library takes one that ``<r>`` encloses for its own markup."""
+    text = clean(text)
+    if text.startswith("<r>") and text.endswith("</r>"):
+        sheet.write_rich_string(row, column, "<", "r", text[2:], look)
+    else:
+        sheet.write_string(row, column, text, look)
