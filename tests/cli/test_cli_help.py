@@ -35,6 +35,7 @@ LIGHT_MODULES = {
     "artificer.plugins",
     "artificer.values",
     "artificer.values.release",
+    "artificer.values.text",
 }
 HEAVY = ("pydantic", "rich", "asyncio", "jsonschema_rs", "sqlite3", "anthropic", "openai")
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from unicodedata import category
 
 import pytest
 from cli_kit import Result, Shell, Terminal, finish
@@ -103,12 +104,29 @@ async def test_what_a_model_writes_cannot_drive_the_terminal(
 
 @pytest.mark.req("cli-hostile-text")
 def test_a_character_that_the_studio_numbers_is_numbered_by_the_terminal() -> None:
-    characters = map(chr, range(sys.maxunicode + 1))
-    unseen = [one for one in characters if visible(one) != one]
-    assert {"\u200b", "\u2028", "\ufeff", "\U000e0041"} <= set(unseen)
-    assert [one for one in unseen if clean(one) == one] == []
-    seen = "\N{MAN}\u200d\N{WOMAN} \t\n caf\xe9 \u0645"
-    assert clean(seen) == seen
+    characters = [chr(number) for number in range(sys.maxunicode + 1)]
+    unseen = {one for one in characters if visible(one) != one}
+    assert unseen == {one for one in characters if clean(one) != one}
+    kinds = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+    assert {one for one in characters if category(one) in kinds} - unseen == {"\t", "\n"}
+    assert {"\u200b", "\u2028", "\ufeff", "\U000e0041", "\u3164", "\u2800", "\ufe0f"} <= unseen
+
+
+@pytest.mark.req("cli-hostile-text")
+def test_an_emoji_and_the_words_of_other_scripts_are_shown_as_they_are() -> None:
+    seen = (
+        "\N{MAN}\u200d\N{WOMAN} \N{HEAVY BLACK HEART}\ufe0f\u200d\N{FIRE} 1\ufe0f\u20e3",
+        "\t\n caf\xe9",
+        "\u0645 \u0915\u094d\u200d\u0937 \uac00 \u65e5\u672c",
+    )
+    assert [clean(text) for text in seen] == [visible(text) for text in seen] == [*seen]
+
+
+@pytest.mark.req("cli-hostile-text")
+@pytest.mark.parametrize("hidden", ["\u3164", "\uffa0", "\u034f", "\ufe0f", "\u200d", "\U000e0101"])
+def test_nothing_hides_between_two_letters(hidden: str) -> None:
+    assert len(clean(f"a{hidden}b")) > 6
+    assert visible(f"a{hidden}b") == f"a\u27e8U+{ord(hidden):04X}\u27e9b"
 
 
 @pytest.mark.req("cli-approval")

@@ -55,14 +55,14 @@ body {{ display: none; background: url({url}/css) }}</style>
 </iframe><object data="{url}/object"></object><meta http-equiv="refresh" content="0;url={url}/meta">
 <form action="{url}/form" method="post"><input name="key" autofocus onfocus="window.evil=4">
 <button>Approve</button></form><a href="javascript:window.evil=5" ping="{url}/ping">Approve</a>
-{{{{ 7 * 7 }}}} {{% raw %}} \u202egnp.exe\u2066\u200b\x00 {url}/plain javascript:window.evil=6"""
+{{{{ 7 * 7 }}}} {{% raw %}} \u202egnp.exe\u2066\u200b\u3164\x00
+{url}/plain javascript:window.evil=6"""
 
 
 def short(url: str) -> str:
     """The same within the bounds of a title."""
-    return (
-        f"{MARK}\"'><img src={url}/t onerror=window.evil=7><script>window.evil=8</script>\u202eevil"
-    )
+    script = "<script>window.evil=8</script>"
+    return f"{MARK}\"'><img src={url}/t onerror=window.evil=7>{script}\u202eev\uffa0il"
 
 
 TINY = f"{MARK}<script>window.evil=17</script>"

@@ -27,6 +27,7 @@ FILES = re.compile(r"/(export|api|data)(/|$|\?)|^[^?]*/runs/([^/]+/report|other/
 LINKS = "[...document.querySelectorAll('a[href]:not([download])')].map((a) => a.href)"
 SHOWN = f"""(() => {{
     const studio = location.origin, found = [];
+    const unseen = /[\\u200b\\u202a-\\u202e\\u2066-\\u2069\\u3164\\uffa0]/;
     const every = (words) => [...document.querySelectorAll(words)];
     if (window.evil) found.push('script ran: ' + window.evil);
     for (const one of every('script')) if (!one.src.startsWith(studio + '/static/'))
@@ -47,8 +48,8 @@ SHOWN = f"""(() => {{
             && !one.matches('.crumbs')) found.push(one.outerHTML);
     for (const one of every('body *')) for (const node of one.childNodes)
         if (node.nodeType === 3 && !one.closest('textarea, svg')
-            && /[\\u200b\\u202a-\\u202e\\u2066-\\u2069]/.test(node.data)) found.push(one.outerHTML);
-    if (/[\\u200b\\u202a-\\u202e\\u2066-\\u2069]/.test(document.title)) found.push(document.title);
+            && unseen.test(node.data)) found.push(one.outerHTML);
+    if (unseen.test(document.title)) found.push(document.title);
     return found.map((text) => text.slice(0, 300));
 }})()"""
 """Everything on a page that a hostile text has brought about."""

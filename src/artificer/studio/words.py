@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from decimal import Decimal
-from unicodedata import category
 
 from markupsafe import Markup, escape
 
 from artificer.system.utc import utc_moment, utc_timestamp
-from artificer.values.text import numbered
+from artificer.values.text import UNSEEN, numbered
 
 _STATUS = {
     "open": "running",
@@ -121,9 +120,6 @@ def shown(value: object) -> object:
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
-
-
 def visible(text: str) -> str:
     """A text whose invisible characters are shown by their numbers.
 
@@ -131,9 +127,7 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        c if c in "\n\t\u200d" or category(c) not in _UNSEEN else numbered(c) for c in text
-    )
+    return UNSEEN.sub(lambda found: numbered(found[0]), text)
 
 
 WORDS = (

@@ -7,21 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from contextlib import suppress
 from typing import Any, TextIO
 
 from artificer.cli.terminal.exits import ReaderGone
-
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e"
-    "\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufeff\ufff9-\ufffb"
-    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
-)
-"""Controls, and characters that are not seen or not the same everywhere; but not U+200D, which
-joins emoji."""
+from artificer.values.text import UNSEEN
 
 _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
 
@@ -44,7 +35,7 @@ def clean(text: str) -> str:
     direction, and characters that nobody sees in the call to approve. They are shown by their
     numbers.
     """
-    return _UNSAFE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return UNSEEN.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def one_line(text: str, limit: int) -> str:
