@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import signal
 import sys
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from cli_kit import Shell, lines_until
 
@@ -42,6 +45,26 @@ async def test_a_name_that_would_deceive_is_refused(shell: Shell, name: str) -> 
 async def test_others_are_not_let_in_without_a_token(shell: Shell) -> None:
     refused = await shell.run("studio", "--host", "192.0.2.7", "--no-open")
     assert refused.code == Exit.OPERATOR and "artificer studio token new" in refused.err
+
+
+@pytest.mark.req("studio-access")
+async def test_a_browser_is_started_with_a_key_that_works_once(
+    shell: Shell, tmp_path: Path
+) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    os.mkfifo(seen)
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {seen}\n')
+    browser.chmod(0o700)
+    studio = await shell.start("studio", "--port", "0", env={"BROWSER": f"{browser} %s"})
+    assert studio.stdout is not None
+    printed = (await studio.stdout.readline()).decode().strip()
+    opened = await asyncio.to_thread(seen.read_text)
+    assert opened.partition("?")[0] == printed.partition("?")[0] and opened != printed
+    async with httpx.AsyncClient(timeout=60) as client:
+        answers = [(await client.get(url)).status_code for url in (opened, opened, printed)]
+    studio.send_signal(signal.SIGTERM)
+    await studio.wait()
+    assert answers == [303, 401, 303]
 
 
 @pytest.mark.req("studio-log")

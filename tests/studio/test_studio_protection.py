@@ -136,6 +136,18 @@ async def test_a_hostile_prompt_is_shown_as_text(client: httpx.AsyncClient, serv
     assert "javascript:alert" not in report.text.replace("](javascript:alert(3))", "")
 
 
+def test_a_single_key_opens_one_session() -> None:
+    access = Access("Ada")
+    old, new = access.single_key(), access.single_key()
+    assert [access.open(key) is None for key in (old, new, new, access.key, access.key)] == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_sessions_are_bounded() -> None:
     access = Access("Ada")
     cookies = [access.open(access.key) for _ in range(MAX_SESSIONS + 1)]

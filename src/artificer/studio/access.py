@@ -1,7 +1,9 @@
 """Who may use the studio: a person with a session, a person named by a proxy, or a token.
 
 The key is random, made at every start, and is part of the address that ``artificer studio``
-prints. It is exchanged for a cookie that scripts cannot read and other sites cannot send.
+prints. It is exchanged for a cookie that scripts cannot read and other sites cannot send. The
+browser that the command starts gets another key, which opens one session: all users of a machine
+see with what words a program was started.
 """
 
 from __future__ import annotations
@@ -40,9 +42,7 @@ class Actor:
 
     def made(self, form_key: str) -> bool:
         """Whether a form was made for this person."""
-        return not self.is_token and hmac.compare_digest(
-            form_key.encode("utf-8", "surrogatepass"), self.form_key.encode()
-        )
+        return not self.is_token and _same(form_key, self.form_key)
 
     def allows(self, scope: TokenScope) -> bool:
         """Whether they have a right."""
@@ -77,12 +77,20 @@ class Access:
         self.tokens = tokens
         self._name = name
         self._identity = identity
+        self._single_key = ""
         self._form_secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, Actor] = OrderedDict()
 
+    def single_key(self) -> str:
+        """Return a new key that opens one session; one that was not used ends."""
+        self._single_key = secrets.token_urlsafe(24)
+        return self._single_key
+
     def open(self, key: str) -> str | None:
         """Return the cookie of a new session, or None for a wrong key."""
-        if not hmac.compare_digest(key.encode("utf-8", "surrogatepass"), self.key.encode()):
+        if self._single_key and _same(key, self._single_key):
+            self._single_key = ""
+        elif not _same(key, self.key):
             return None
         cookie = secrets.token_urlsafe(24)
         sender = hashlib.sha256(cookie.encode()).hexdigest()
@@ -126,3 +134,7 @@ class Access:
         """Return a person by name: their forms stay valid as long as the studio runs."""
         form_key = hmac.new(self._form_secret, name.encode(), hashlib.sha256).hexdigest()
         return Actor(name, form_key, rights, f"person {name}")
+
+
+def _same(sent: str, known: str) -> bool:
+    return hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), known.encode())

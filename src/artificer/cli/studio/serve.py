@@ -56,15 +56,15 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         hosts = names_of(host, port, shared.hosts)
         name = next((n for n in (f"{host}:{port}", f"[{host}]:{port}") if n in hosts), None)
         address = f"http://{name or f'127.0.0.1:{port}'}/"
-        opening = f"{address}{first}?key={access.key}"
-        out(opening)
+        opening = f"{address}{first}?key="
+        out(opening + access.key)
         sys.stdout.flush()  # a program that starts the studio waits for its address
         if as_json:
             log.info("ready", extra={"address": address})
         else:
             note("Ctrl-C stops the studio")
         if options.open_browser:
-            await asyncio.to_thread(webbrowser.open, opening)
+            await asyncio.to_thread(webbrowser.open, opening + access.single_key())
         config = Config(
             studio(world, access, hosts, agents),
             proxy_headers=False,  # anybody can write them: see ProxyIdentity
