@@ -104,6 +104,20 @@ async def test_every_answer_has_a_policy_without_inline_script(
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+async def test_no_answer_is_framed_by_another_site(
+    client: httpx.AsyncClient, served: Studio
+) -> None:
+    """Ports do not matter to cookies: a page of another server of this machine sends them, too."""
+    made = await served.world.run("Hi.", Agent(ScriptedProvider([say("Words.")])))
+    run = f"/runs/{made.id}"
+    for path in ("/", f"{ASSETS}/studio.js", f"/api/v1{run}/report", f"{run}/export/html"):
+        policy = (await client.get(path)).headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy, path
+    for path in (f"{run}/report", f"{run}/report/{made.events[-1].seq}"):
+        policy = (await client.get(path)).headers["content-security-policy"]
+        assert "frame-ancestors 'self'" in policy, path
+
+
 @pytest.mark.req("studio-kept-assets")
 async def test_only_styles_and_scripts_are_kept(client: httpx.AsyncClient) -> None:
     page = (await client.get("/")).text

@@ -24,8 +24,10 @@ from artificer.studio.tokens import ApiTokens
 from artificer.studio.versions import version_of
 from artificer.studio.views.files import report_file, sent
 
-REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""For a report that a browser opens: it may run, load and send nothing."""
+REPORT_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+)
+"""For a report that a browser opens: it may run, load and send nothing, and is in no frame."""
 
 
 class ReportQuery(Struct, frozen=True, forbid_unknown_fields=True):

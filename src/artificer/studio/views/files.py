@@ -18,7 +18,7 @@ from artificer.studio.pages import page
 from artificer.studio.problems import status_of
 from artificer.studio.versions import version_of
 
-POLICY = "sandbox; default-src 'none'"
+POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """A file that a browser shows all the same may do nothing."""
 
 ZIPPED: dict[str, ReportFormat] = {"md": "zip"}

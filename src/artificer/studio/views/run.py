@@ -40,7 +40,7 @@ from artificer.wiring.checklists import last_change
 
 REPORT_POLICY = (
     "sandbox allow-popups allow-downloads;"
-    " default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    " default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
 """The report brings its own policy, which is stricter; this one is for its frame."""
 
