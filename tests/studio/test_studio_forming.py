@@ -74,6 +74,23 @@ async def seen_late(page: Any) -> None:
     await expect(page.locator("#notice")).not_to_contain_text("sea")
 
 
+@pytest.mark.req("studio-hostile")
+async def test_what_forms_does_not_hide_or_reverse_letters(
+    studio: Studio, model: PacedDouble, page: Any
+) -> None:
+    hidden = "a\u202eb\u200bc\u3164d"
+    shown = "a\u27e8U+202E\u27e9b\u27e8U+200B\u27e9c\u27e8U+3164\u27e9d"
+    await entered(page, studio)
+    await page.get_by_label("What should it do?").fill("Go.")
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await expect(page.locator(".run-head")).to_contain_text("Waits for the reply")
+    await listening(page, model)
+    model.text(f"{hidden} and so on. ")
+    await expect(page.locator("#forming")).to_contain_text(shown)
+    model.call(0, "create_table", json.dumps({"table": {**TABLE, "title": hidden}}))
+    await expect(page.locator(".skeleton")).to_contain_text(shown)
+
+
 @pytest.mark.req("studio-calm")
 async def test_a_run_appears_piece_by_piece(studio: Studio, model: PacedDouble, page: Any) -> None:
     await entered(page, studio)

@@ -1,12 +1,14 @@
 // What of a run's reply is being written, and what keeps it from being written.
 
+import { visible } from "./visible.js";
+
 const CITED = /\{\{artifact:([\w-]{1,40}):([^{}\s]{1,120})\}\}/g;
 
 export const byId = (id) => document.getElementById(id);
 
 const make = (name, text, kind) => {
   const made = document.createElement(name);
-  if (text) made.textContent = text;
+  if (text) made.textContent = visible(text);
   if (kind) made.className = kind;
   return made;
 };
@@ -23,11 +25,11 @@ const showText = () => {
   const parts = [];
   let at = 0;
   for (const found of forming.text.matchAll(CITED)) {
-    parts.push(document.createTextNode(forming.text.slice(at, found.index)));
+    parts.push(document.createTextNode(visible(forming.text.slice(at, found.index))));
     parts.push(make("span", `${found[1]} ${found[2]}`, "cited"));
     at = found.index + found[0].length;
   }
-  parts.push(document.createTextNode(forming.text.slice(at)));
+  parts.push(document.createTextNode(visible(forming.text.slice(at))));
   place.replaceChildren(...parts);
 };
 

@@ -4,6 +4,7 @@ import {
   beginDelay, byId, delayed, finishCalls, finishDelay, finishMade, finishText, forming, judged, made, plan, settle, showArguments,
 } from "./forming.js";
 import { released } from "./released.js";
+import { visible } from "./visible.js";
 
 const root = document.getElementById("run");
 
@@ -142,12 +143,12 @@ const follow = () => {
     on("reasoning", (event) => {
       forms();
       byId("thinking").hidden = false;
-      byId("thinking").querySelector("p").append(event.text);
+      byId("thinking").querySelector("p").append(visible(event.text));
     });
     on("arguments", (event) => { finishDelay(); showArguments(event); });
     on("call_progressed", (event) => {
       const call = root.querySelector(`[data-call="${CSS.escape(event.call_id)}"] .progress`);
-      if (call) call.textContent = event.total ? `${event.message} ${event.done} of ${event.total}` : event.message;
+      if (call) call.textContent = visible(event.message) + (event.total ? ` ${event.done} of ${event.total}` : "");
     });
     on("model_delayed", (event) => { again(); delayed(event); });
     on("model_replied", (event) => { finishDelay(); forming.over = event.seq; });
