@@ -12,6 +12,10 @@ import pytest
 from hostile_runs import MARK, collecting, hostile
 from studio_kit import Studio, entered
 
+from artificer.agent import Agent
+from artificer.backends.function.decorator import tool
+from artificer.core.policy import Policy, Rule
+from artificer.providers.scripted import ScriptedProvider, call, reply
 from artificer.world import World
 from sampling import EXPLORE, SEED
 
@@ -121,6 +125,31 @@ async def crawl(page: Any, studio: Studio) -> Counter[str]:
                 met.add(link)
                 left.append(link)
     return seen
+
+
+@pytest.mark.browser
+@pytest.mark.req("studio-hostile")
+@pytest.mark.parametrize(
+    "cover",
+    ["\xa0" * 9_000, "\u0300\u0316" * 40, "\u3164" * 900],
+    ids=["spaces", "marks", "fillers"],
+)
+async def test_no_argument_hides_another_one(served: Studio, page: Any, cover: str) -> None:
+    @tool
+    def send(note: str, path: str) -> str:
+        """Send a file."""
+        raise AssertionError
+
+    policy = Policy(rules=(Rule(tool="send", decision="ask", reason="It leaves."),))
+    model = ScriptedProvider([reply(call("send", note=f"Hello{cover}", path="/etc/shadow"))])
+    await served.world.run("Go.", Agent(model, kind="chat", tools=[send], policy=policy))
+    await entered(page, served)
+    await page.goto(f"{served.url}/inbox")
+    arguments = page.get_by_label("Arguments")
+    assert await arguments.evaluate("(one) => one.scrollHeight <= one.clientHeight")
+    shown = await arguments.inner_text()
+    assert "/etc/shadow" in shown
+    assert re.search("[\u0300-\u036f]{5}|\u3164", shown) is None
 
 
 @pytest.mark.browser

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from decimal import Decimal
+from unicodedata import category
 
 from markupsafe import Markup, escape
 
@@ -27,6 +29,9 @@ _JOBS = {
     "done": "done",
     "dead": "dead letter",
 }
+
+MAX_MARKS = 4
+"""Marks above and below one letter; no language needs more."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -123,11 +128,19 @@ def shown(value: object) -> object:
 def visible(text: str) -> str:
     """A text whose invisible characters are shown by their numbers.
 
-    Those that change the direction of a line could make a call look like another one.
+    Those that change the direction of a line could make a call look like another one, and so could
+    many marks upon one letter, which cover the lines above and below.
     """
     if text.isascii() and text.isprintable():
         return text
-    return UNSEEN.sub(lambda found: numbered(found[0]), text)
+    return "".join(_unstacked(UNSEEN.sub(lambda found: numbered(found[0]), text)))
+
+
+def _unstacked(text: str) -> Iterator[str]:
+    marks = 0
+    for character in text:
+        marks = marks + 1 if category(character) in ("Mn", "Me") else 0
+        yield character if marks <= MAX_MARKS else numbered(character)
 
 
 WORDS = (

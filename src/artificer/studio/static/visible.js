@@ -5,4 +5,8 @@ const KEPT = "\n\t\u200d\ufe0f"; // the last two within emoji: the record shows 
 
 const numbered = (character) => `\u27e8U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
 
-export const visible = (text) => text.replace(UNSEEN, (found) => (KEPT.includes(found) ? found : numbered(found)));
+const STACKED = /([\p{Mn}\p{Me}]{4})([\p{Mn}\p{Me}]+)/gu; // more marks upon a letter cover other lines
+
+export const visible = (text) => text
+  .replace(UNSEEN, (found) => (KEPT.includes(found) ? found : numbered(found)))
+  .replace(STACKED, (_, kept, more) => kept + [...more].map(numbered).join(""));
