@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
@@ -30,6 +31,7 @@ from artificer.config import load_config
 from artificer.core.events import ApprovalAnswered, BuildAdvanced, DoubtResolved
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine
+from artificer.core.signals import AnswerCall
 from artificer.errors import AmbiguousCallError, OperatorError
 from artificer.events import BuildProgressed, RunEnded
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -39,6 +41,9 @@ from artificer.world import World
 from test_guard import Shop
 
 ASKS = Policy(rules=(Rule(tool="pay", decision="ask", reason="<b>Money</b> moves."),))
+UNREAD_MS = 1_000
+"""Milliseconds after which questions that have changed take an answer again."""
+
 EVIL = "\u202eexe.gpj</pre><script>alert(1)</script>"
 
 
@@ -213,6 +218,7 @@ async def test_a_plan_is_sent_back_and_the_next_one_approved(
     await expect(page.locator("ins")).to_have_text(["A better part"])
     await other.get_by_role("button", name="Approve").click()
     await other.get_by_text("It was sent back by Ada.").wait_for()
+    await page.wait_for_timeout(UNREAD_MS)
     await page.get_by_role("button", name="Approve").click()
     await page.get_by_text("done", exact=True).wait_for(timeout=120_000)
     decided = await facts(built.world, "b", Decided)
@@ -254,3 +260,38 @@ async def test_who_follows_a_build_learns_of_its_jobs_until_it_waits(built: Stud
     words = [event.what for event in found if isinstance(event, BuildProgressed)]
     assert words[:2] == ["StartRun", "RunReturned"] and words[-1] == "AskDecision"
     assert isinstance(found[-1], RunEnded) and found[-1].status == "waiting"
+
+
+@pytest.mark.browser
+@pytest.mark.req("studio-hostile")
+async def test_a_question_that_moves_takes_neither_the_focus_nor_the_click_of_another_one(
+    served: Studio, page: Any
+) -> None:
+    model = ScriptedProvider([reply(call("pay", to="Ada"), call("pay", to="Eve")), say("Paid.")])
+    agent = Agent(model, kind="chat", tools=[pay], policy=ASKS)
+    run = await served.world.run("Pay.", agent)
+    first, second = run.questions
+    await entered(page, served)
+    await page.goto(f"{served.url}/runs/{run.id}")
+    await page.get_by_role("button", name="Deny").nth(1).focus()
+    clicked = """new Promise((done) => new MutationObserver((_, observer) => {
+        const left = document.querySelectorAll('#questions article');
+        if (left.length > 1) return;
+        observer.disconnect();
+        document.querySelector('#questions [value=approve]').click();
+        done(left.length);
+    }).observe(document.getElementById('run'), {childList: true, subtree: true}))"""
+    waiting = asyncio.create_task(page.evaluate(clicked))
+    await asyncio.sleep(0)
+    await served.world.send(run.id, AnswerCall(by="Bob", call=first.digest, approved=False))
+    await served.world.resume(run.id, agent)
+    assert await waiting == 1
+    await expect(page.locator("#notice")).to_contain_text("Nothing was sent")
+    await expect(page.get_by_role("button", name="Deny")).to_be_focused()
+    (left,) = (await served.world.get(run.id)).questions
+    assert left.digest == second.digest
+    await page.wait_for_timeout(UNREAD_MS)
+    async with page.expect_request(f"**/runs/{run.id}/decisions/answer") as sent:
+        await page.get_by_role("button", name="Deny").press("Enter")
+    form = parse_qs((await sent.value).post_data)
+    assert (form["decision"], form["subject"]) == (["deny"], [second.digest])

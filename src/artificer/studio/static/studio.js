@@ -13,6 +13,7 @@ const RECORDS = ["run_started", "turn_started", "model_replied", "model_failed",
   "build_progressed", "item_ticked", "run_ended"];
 
 const AGAIN_MS = 3000; // how often a run that is idle is looked at: somebody may resume it
+const UNREAD_MS = 700; // a question that has just moved takes no answer: it was another one's
 const UNSEEN_MS = 15000; // how often a page that nobody sees is brought up to date
 
 // ---- the parts of the page -------------------------------------------------------------------
@@ -22,13 +23,16 @@ const known = new Map();
 const isEdited = (part) => [...part.querySelectorAll("textarea, input")].some((field) =>
   field.type === "file" ? field.files.length : field.value !== field.defaultValue);
 
+// What an element is after its part was made again: a button of one question is none of another.
 const keyOf = (element) => {
-  if (element.id) return `#${CSS.escape(element.id)}`;
-  if (element.dataset.item) return `[data-item="${CSS.escape(element.dataset.item)}"]`;
+  if (element.id) return `id ${element.id}`;
+  if (element.dataset.item) return `item ${element.dataset.item}`;
   const call = element.closest("[data-call]");
-  if (call) return `[data-call="${CSS.escape(call.dataset.call)}"] summary`;
+  if (call) return `call ${call.dataset.call}`;
   const form = element.closest("form");
-  return form ? `form[action="${CSS.escape(form.getAttribute("action"))}"] ${element.localName}` : "";
+  if (!form) return "";
+  const subject = form.querySelector("[name=subject]")?.value;
+  return JSON.stringify([form.getAttribute("action"), subject, element.name, element.localName === "button" && element.value]);
 };
 
 const swapFrame = (old, fresh) => {
@@ -53,8 +57,20 @@ const swapPart = (old, fresh) => {
   for (const one of fresh.querySelectorAll("details")) {
     if (open.has(one.dataset.call || one.firstElementChild.textContent)) one.open = true;
   }
-  if (focused) fresh.querySelector(focused)?.focus({ preventScroll: true });
+  if (!focused) return;
+  const able = [...fresh.querySelectorAll("a, button, input, select, summary, textarea, [tabindex]")];
+  able.find((one) => keyOf(one) === focused)?.focus({ preventScroll: true });
 };
+
+const subjects = (part) => [...part.querySelectorAll("[name=subject]")].map((one) => one.value).join("\n");
+
+let asked = -Infinity; // when other questions came to stand where some had been
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("#questions form") || performance.now() - asked > UNREAD_MS) return;
+  event.preventDefault();
+  byId("notice").textContent = "The questions have just changed. Nothing was sent.";
+}, true);
 
 const swap = (text) => {
   const page = new DOMParser().parseFromString(text, "text/html");
@@ -65,6 +81,7 @@ const swap = (text) => {
     if (name === "frame" && known.get(name) === html) finishMade(); // what was made is in it
     if (!old || known.get(name) === html || isEdited(old)) continue;
     known.set(name, html);
+    if (name === "questions" && subjects(old) && subjects(old) !== subjects(fresh)) asked = performance.now();
     if (name === "frame") swapFrame(old, fresh);
     else swapPart(old, fresh);
   }
