@@ -11,6 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from render_sample import NARRATIVE, report
 from test_render_hostile import HOSTILE, calls
 
@@ -236,3 +237,12 @@ def test_what_needs_no_escape_has_none() -> None:
         "Median latency fell by **38 %**, see snake_case, `p50(latency)` & [this](https://e.org)."
     )
     assert again(plain) == plain
+
+
+def test_only_what_is_a_formula_on_the_page_is_one_for_a_viewer() -> None:
+    dollars = r"\$-\$42 and \$\$x\$\$ and &#36;y&#36;, or **\$**z**\$**"
+    made = to_markdown(report(f"{dollars}\n\n$a^2$", calls("$-$42 and $$x$$"), title="$t$"))
+    viewer = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
+    tokens = [child for token in viewer.parse(made) for child in (token, *(token.children or ()))]
+    formulas = [token.content for token in tokens if token.type.startswith("math")]
+    assert formulas == ["`a^2`"]

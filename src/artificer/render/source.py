@@ -20,7 +20,7 @@ from artificer.render.notes import BOX, REF
 from artificer.render.text import fenced
 from artificer.values.text import fence_for
 
-_SPECIAL = re.compile(r"[\\`*\[\]|~]|!$|(?<![^\W_])_|_(?![^\W_])")
+_SPECIAL = re.compile(r"[\\`*$\[\]|~]|!$|(?<![^\W_])_|_(?![^\W_])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LINE_START = re.compile(r"^([-+*](?=[\s-]|$)|[=>~]|#{1,6}(?=\s|$)|[0-9]{1,9}(?=[.)](?:\s|$)))")
 _TRAILING_HASHES = re.compile(r"#+\s*$")

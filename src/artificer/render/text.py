@@ -10,7 +10,7 @@ import re
 
 from artificer.values.text import UNPRINTABLE, fence_for, numbered
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!$])")
 _OVERRIDES = re.compile("[\u202d\u202e]")
 """Characters that reverse the letters after them. No language is written with them."""
 
