@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from artificer.guard.guarded import Guarded
     from artificer.guard.tools import Guardables, GuardOptions
     from artificer.maintenance import Maintenance
+    from artificer.recordings.recording import Recording
     from artificer.runtime.builds.builder import Decider
     from artificer.runtime.fork import ForkChanges
     from artificer.wiring.builds import Builds
@@ -340,6 +341,16 @@ async def follow_up(
     signal = await attached(own, run_id, message, attachments, agent)
     send = partial(post, own.storage, run_id, signal)
     return await resumed(own, run_id, agent, attendance, send=send)
+
+
+async def import_checked(world: World, recording: Recording) -> str:
+    """Add a run that was read and checked, and return its id.
+
+    Raises OperatorError if the id belongs to another run.
+    """
+    from artificer.wiring.recordings import add_recording
+
+    return await add_recording(world._resources, recording)
 
 
 def observe(world: World, observer: Observer) -> None:

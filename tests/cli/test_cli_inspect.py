@@ -381,7 +381,10 @@ async def test_a_run_is_exported_imported_and_tested(shell: Shell, world: World)
     }
     suite = ElementTree.fromstring(text_of(shell.cwd / "report.xml"))
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    assert (await shell.run("import", "bad.run.gz")).code == 1
+    refused = await shell.run("--project", "nowhere", "import", "bad.run.gz")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("error: bad.run.gz: ")
+    assert not (shell.home / "nowhere").exists()
     assert (await shell.run("test", str(shell.home))).code == 2
 
 

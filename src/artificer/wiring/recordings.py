@@ -17,12 +17,13 @@ from artificer.wiring.providers import mapper_of
 from artificer.wiring.resources import WorldResources
 
 
-async def import_recording(world: WorldResources, data: bytes) -> str:
-    """Add an exported run to a world, once it has replayed, and return its id.
+async def checked_recording(
+    data: bytes, config: Config, own: Mapping[str, Provider] = {}
+) -> Recording:
+    """Read an exported run and replay it, before it is added to a world.
 
     Raises:
         TamperedError: the file is damaged, too long, or does not reproduce itself.
-        OperatorError: there is another run of that id.
     """
     if not isinstance(data, bytes):
         raise AuthorError(
@@ -30,12 +31,30 @@ async def import_recording(world: WorldResources, data: bytes) -> str:
             hint="Pass its bytes: await world.import_run(path.read_bytes()).",
         )
     recording = await read_recording(data)
-    faults = await check(recording, await _mapper_of(recording, world.config, world.providers.own))
+    faults = await check(recording, await _mapper_of(recording, config, own))
     if faults:
         raise TamperedError(
             f"The run in this file does not replay: {faults[0]}.",
             hint="Do not trust the file; export the run again where it was executed.",
         )
+    return recording
+
+
+async def import_recording(world: WorldResources, data: bytes) -> str:
+    """Add an exported run to a world, once it has replayed, and return its id.
+
+    Raises what :func:`checked_recording` and :func:`add_recording` raise.
+    """
+    recording = await checked_recording(data, world.config, world.providers.own)
+    return await add_recording(world, recording)
+
+
+async def add_recording(world: WorldResources, recording: Recording) -> str:
+    """Add a run that was read and checked to a world, and return its id.
+
+    Raises:
+        OperatorError: there is another run of that id.
+    """
     await import_into(recording, world.storage.journal, world.storage.blobs)
     return recording.run
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.cli.commands.recordings import ImportOptions
+from artificer.cli.configuration import configuration
 from artificer.cli.interruptible import interrupted_at_once
-from artificer.cli.opened_world import opened_world
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.config import Config
 from artificer.errors import TamperedError
 from artificer.recordings.file import read_file
-from artificer.world import World
+from artificer.recordings.recording import Recording
+from artificer.wiring.recordings import checked_recording
+from artificer.world import World, import_checked
 
 
 async def import_run(settings: Settings, options: ImportOptions) -> Exit:
-    """Add the run and print its id."""
-    async with opened_world(settings) as world:
-        run = await _imported(world, options.file)
+    """Add the run and print its id. A file that is refused creates no world."""
+    config = configuration(settings)
+    recording = await _checked(config, options.file)
+    async with World.open(config) as world:
+        run = await import_checked(world, recording)
         status = (await world.get(run)).status
     out(run)
     if status in ("open", "stalled"):
@@ -29,12 +34,12 @@ async def import_run(settings: Settings, options: ImportOptions) -> Exit:
     return Exit.OK
 
 
-async def _imported(world: World, file: Path) -> str:
-    """Add the run and return its id. Raises TamperedError, which names the file."""
+async def _checked(config: Config, file: Path) -> Recording:
+    """Read the run and replay it. Raises TamperedError, which names the file."""
     try:
         with interrupted_at_once():
             data = read_file(file)
-        return await world.import_run(data)
+        return await checked_recording(data, config)
     except TamperedError as error:
         error.message = f"{file}: {error.message}"
         raise
