@@ -159,6 +159,8 @@ CHANGES = [
     "DELETE FROM chain WHERE position = 1",
     "UPDATE chain SET position = position + 100",
     "UPDATE tip SET position = 3",
+    "UPDATE tip SET xid = '99999999999'",
+    "UPDATE tip SET entry = entry + 1",
     "DELETE FROM tip",
     "UPDATE notes SET body = '{}' WHERE subject = 'signals a'",
     "DELETE FROM notes WHERE subject = 'signals a'",
@@ -196,6 +198,49 @@ async def test_an_audit_finds_every_change(url: str, tmp_path: Path) -> None:
                 db.execute(back.encode())
         assert await looking.journal.audit() == []
     await looking.aclose()
+
+
+ENDS = [
+    f"UPDATE tip SET position = {2**63 - 1}",
+    "UPDATE tip SET position = position + 1",
+    "UPDATE tip SET position = position - 1",
+    "UPDATE tip SET position = 0, xid = '0', entry = 0",
+    "UPDATE tip SET xid = '99999999999'",
+    "UPDATE tip SET world = 'sha256:0'",
+    "DELETE FROM tip",
+    "DELETE FROM chain WHERE position = 8",
+    "DELETE FROM chain",
+    "DELETE FROM records WHERE entry IN (SELECT entry FROM chain WHERE position = 8);"
+    "DELETE FROM notes WHERE entry IN (SELECT entry FROM chain WHERE position = 8)",
+]
+
+
+@pytest.mark.req("tip-checked")
+async def test_an_end_that_was_changed_is_not_written_after(url: str, tmp_path: Path) -> None:
+    storage = await opened(url, tmp_path)
+    await filled(storage)
+    assert (await storage.journal.tip()).position == 8
+    await storage.aclose()
+    with Database.parse(url, "power", read_only=False).connect() as db:
+        for table in KEPT:
+            db.execute(f"CREATE TABLE kept_{table} AS TABLE {table}".encode())
+        for change in ENDS:
+            db.execute(change.encode())
+            before = [rows(db, table) for table in KEPT]
+            with pytest.raises(TamperedError, match="world chain") as refused:
+                await opened(url, tmp_path)
+            assert "`artificer verify`" in (refused.value.hint or "")
+            assert [rows(db, table) for table in KEPT] == before, change
+            for table in KEPT:
+                back = f"TRUNCATE {table}; INSERT INTO {table} TABLE kept_{table}"
+                db.execute(back.encode())
+    storage = await opened(url, tmp_path)
+    assert await storage.journal.audit() == []
+    await storage.aclose()
+
+
+def rows(db: psycopg.Connection, table: str) -> list[tuple[object, ...]]:
+    return db.execute(f"TABLE {table}".encode()).fetchall()
 
 
 async def test_an_emptied_record_was_not_pruned(url: str, tmp_path: Path) -> None:

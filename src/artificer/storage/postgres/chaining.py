@@ -38,6 +38,14 @@ FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS new (world, x
 """
 
 
+_ENDS: LiteralString = """
+SELECT t.position, t.world, t.xid::text, t.entry, c.position, c.world, c.xid::text, c.entry,
+  EXISTS (SELECT 1 FROM records r WHERE (r.xid, r.entry) = (c.xid, c.entry))
+  OR EXISTS (SELECT 1 FROM notes n WHERE (n.xid, n.entry) = (c.xid, c.entry))
+FROM tip t LEFT JOIN (SELECT * FROM chain ORDER BY position DESC LIMIT 1) AS c ON true
+"""
+
+
 class End(Struct, frozen=True):
     """The end of the chain: its place, and the last entry that has joined."""
 
@@ -57,6 +65,39 @@ def end_of(db: Connection, *, locked: bool = False) -> End:
     if row is None:
         raise TamperedError("The journal does not say where its world chain ends.")
     return End(Tip(row[0], row[1]), row[2], row[3])
+
+
+def end_problem(db: Connection) -> str:
+    """Return what is wrong with the end of the chain, as one sentence; empty when nothing is.
+
+    The chain ends where the tip says, in a record or note that is there.
+    """
+    row = db.execute(_ENDS).fetchone()
+    if row is None:
+        return "The journal does not say where its world chain ends."
+    tip, last, is_there = row[:4], row[4:8], row[8]
+    if last[0] is None:
+        last, is_there = (0, tip[1], "0", 0), True
+    if tip == last and is_there:
+        return ""
+    if tip != last:
+        found = "has another end" if tip[0] == last[0] else f"ends at {last[0]}"
+        return f"The journal says that it ends at position {tip[0]}, but its world chain {found}."
+    return f"The record or note at position {tip[0]}, the end of the world chain, is missing."
+
+
+def check_end(db: Connection) -> None:
+    """Check the end of the chain: a writer would go on from there, and hide the change.
+
+    Raises:
+        TamperedError: it was changed.
+    """
+    if problem := end_problem(db):
+        raise TamperedError(
+            problem,
+            hint="Nothing was changed. Run `artificer verify` to see the damage; restore the "
+            "world from a backup.",
+        )
 
 
 def waiting(

@@ -10,7 +10,7 @@ from psycopg import Connection, sql
 from artificer.storage.audit import StoredNote, StoredRecord, StoredRun, Tip, find_problems
 from artificer.storage.chain import FORMAT, genesis, next_world
 from artificer.storage.notes import parse_note
-from artificer.storage.postgres.chaining import End, end_of, waiting
+from artificer.storage.postgres.chaining import End, end_of, end_problem, waiting
 from artificer.storage.postgres.identity import KEYS
 from artificer.storage.postgres.reader import snapshot
 from artificer.storage.postgres.tables import LAYOUT
@@ -70,6 +70,7 @@ def audit(db: Connection, *, cached: bool = True) -> list[str]:
             _notes(_stream(db, "notes", _NOTES), places),
             _caches(db) if cached else None,
         )
+        problems = problems or list(filter(None, [end_problem(db)]))
         return [lost, *problems] if lost else problems
 
 

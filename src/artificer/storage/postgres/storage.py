@@ -18,6 +18,7 @@ from artificer.storage.postgres.arrivals import PostgresArrivals
 from artificer.storage.postgres.assignments import PostgresAssignments
 from artificer.storage.postgres.blobs import PostgresBlobs
 from artificer.storage.postgres.budget import PostgresBudget
+from artificer.storage.postgres.chaining import check_end
 from artificer.storage.postgres.connection import Database, Server
 from artificer.storage.postgres.faults import FAULTS, designed
 from artificer.storage.postgres.identity import (
@@ -125,7 +126,8 @@ class PostgresStorage:
         return False
 
     def _prepare(self, db: Connection) -> None:
-        """Create or upgrade the tables, and check whether the world has moved."""
+        """Create or upgrade the tables, and check whether the world has moved or its end was
+        changed."""
         database = self._server.database
         must_take_writes(db)
         with db.transaction():
@@ -134,6 +136,7 @@ class PostgresStorage:
         bring_up_to_date(db, database.schema, database.path)
         self._identity = here(db)
         note_replication(db)
+        check_end(db)
         begin_again(db, database.schema)
         if self._objects is not None:
             self._objects.belong_to(claim_of(database, self._identity))
