@@ -243,6 +243,23 @@ def rows(db: psycopg.Connection, table: str) -> list[tuple[object, ...]]:
     return db.execute(f"TABLE {table}".encode()).fetchall()
 
 
+@pytest.mark.req("seal-checked")
+@pytest.mark.parametrize("change", ["epoch = 9", f"epoch = {2**63 - 1}", "seal = 'sha256:0'"])
+async def test_a_run_whose_row_was_changed_is_not_acquired(
+    url: str, tmp_path: Path, change: str
+) -> None:
+    storage = await opened(url, tmp_path)
+    await filled(storage)
+    with Database.parse(url, "power", read_only=False).connect() as db:
+        db.execute(f"UPDATE runs SET {change} WHERE run = 'a'".encode())
+    before = await storage.journal.audit()
+    with pytest.raises(TamperedError, match="has a seal that does not match"):
+        await storage.journal.acquire("a")
+    await storage.journal.acquire("b")
+    assert await storage.journal.audit() == before != []
+    await storage.aclose()
+
+
 async def test_an_emptied_record_was_not_pruned(url: str, tmp_path: Path) -> None:
     storage = await opened(url, tmp_path)
     await filled(storage)

@@ -32,6 +32,16 @@ from sampling import sample
 HERE = Path(__file__).parent
 
 
+SEALED = [
+    "epoch = 7",
+    f"epoch = {2**53 + 1}",
+    f"epoch = {2**63 - 1}",
+    "epoch = -1",
+    "number = 9",
+    "seal = upper(seal)",
+]
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "journal.db"
@@ -205,6 +215,23 @@ class TestFilesThatAreNoJournal:
         assert content(anchor_path(path)) == anchor, "it knows the true end"
         async with SqliteJournal(path, read_only=True) as journal:
             assert await journal.audit() != []
+
+    @pytest.mark.req("seal-checked")
+    @pytest.mark.parametrize("change", SEALED)
+    async def test_a_run_whose_row_was_changed_is_not_acquired(
+        self, path: Path, change: str
+    ) -> None:
+        async with SqliteJournal(path) as journal:
+            await fill(journal, "run", 3)
+        with sqlite3.connect(path) as db:
+            db.execute(f"UPDATE runs SET {change}")
+        db.close()
+        async with SqliteJournal(path) as journal:
+            before = await journal.audit()
+            with pytest.raises(TamperedError, match="has a seal that does not match") as refused:
+                await journal.acquire("run")
+            assert "`artificer verify`" in (refused.value.hint or "")
+            assert await journal.audit() == before != []
 
     @pytest.mark.parametrize(
         "change",

@@ -12,9 +12,8 @@ from itertools import islice
 
 from msgspec import Struct
 
-from artificer.errors import CanonicalError
 from artificer.ports import Head
-from artificer.storage.chain import erased_by, next_world, place_named, run_seal
+from artificer.storage.chain import erased_by, is_sealed, next_world, place_named
 from artificer.storage.notes import ChainingBegan, parse_note
 from artificer.storage.recomputed import Caches, Recomputed
 from artificer.values.canon import digest_of
@@ -179,19 +178,12 @@ def _record_faults(record: StoredRecord, before: Head) -> Iterator[str]:
         yield f"names run, seq and prev as {named} in its body, which is not where it stands"
 
 
-def _is_sealed(row: StoredRun) -> bool:
-    try:
-        return row.seal == run_seal(row.number, row.run, row.epoch)
-    except CanonicalError:  # a number that no journal of ours holds
-        return False
-
-
 def _run_faults(runs: Iterable[StoredRun], ends: dict[str, Head]) -> Iterator[str]:
     known = set()
     for number, row in enumerate(runs, start=1):
         known.add(row.run)
         end = ends.get(row.run, Head())
-        if not _is_sealed(row):
+        if not is_sealed(row.number, row.run, row.epoch, row.seal):
             yield f"Run {row.run} has a seal that does not match its number and epoch {row.epoch}."
         if row.number != number:
             yield f"Run {row.run} is number {row.number}, but run number {number} is missing."

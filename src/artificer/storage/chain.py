@@ -13,6 +13,7 @@ import orjson
 from msgspec import MsgspecError, Struct, json
 
 from artificer.errors import (
+    CanonicalError,
     Fenced,
     InvariantError,
     NotFoundError,
@@ -46,6 +47,29 @@ def next_world(world: str, record_hash: str) -> str:
 def run_seal(number: int, run: str, epoch: int) -> str:
     """Return the digest that binds what no record's hash covers: a run's number and its epoch."""
     return digest([number, run, epoch])
+
+
+def is_sealed(number: int, run: str, epoch: int, seal: str) -> bool:
+    """Whether a seal is that of a run's number and epoch."""
+    try:
+        return seal == run_seal(number, run, epoch)
+    except CanonicalError:  # a number that no journal of ours holds
+        return False
+
+
+def check_seal(number: int, run: str, epoch: int, seal: str) -> None:
+    """Check a run's seal before a new one replaces it: that one would hide a changed row.
+
+    Raises:
+        TamperedError: it does not match.
+    """
+    if not is_sealed(number, run, epoch, seal):
+        raise TamperedError(
+            f"Run {run} has a seal that does not match its number and epoch {epoch}: its row was "
+            "changed after it was written.",
+            hint="Nothing was changed. Run `artificer verify` to see the damage; restore the "
+            "journal from a backup.",
+        )
 
 
 def check_name(run: str) -> None:

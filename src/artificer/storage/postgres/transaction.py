@@ -10,7 +10,14 @@ from psycopg import Connection
 
 from artificer.errors import ArtificerError
 from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, RunHead
-from artificer.storage.chain import claimed, fenced, released, run_seal, too_many_signals
+from artificer.storage.chain import (
+    check_seal,
+    claimed,
+    fenced,
+    released,
+    run_seal,
+    too_many_signals,
+)
 from artificer.storage.notes import (
     Note,
     RunImported,
@@ -52,6 +59,7 @@ class PostgresTransaction:
         """Give the run a new epoch and owner, and make the run when it is unknown.
 
         Whatever refuses comes before the first write, so a refused claim has changed nothing.
+        Raises TamperedError for a run whose row was changed.
         """
         row = self._locked(run)
         if row is None:
@@ -60,6 +68,8 @@ class PostgresTransaction:
         if row is not None and row[-1]:
             raise moved(row[-1])
         number, epoch, head, owners = _read_run(row)
+        if row is not None:
+            check_seal(number, run, epoch, row[-2])
         owners = claimed(run, claim, head, owners)
         epoch += 1
         if row is None:
@@ -176,8 +186,8 @@ class PostgresTransaction:
 
     def _locked(self, run: str) -> Any:
         return self.db.execute(
-            "SELECT number, epoch, seq, hash, owner, (SELECT value FROM meta WHERE key = 'lost') "
-            "FROM runs WHERE run = %s FOR UPDATE",
+            "SELECT number, epoch, seq, hash, owner, seal, "
+            "(SELECT value FROM meta WHERE key = 'lost') FROM runs WHERE run = %s FOR UPDATE",
             (run,),
         ).fetchone()
 
@@ -201,7 +211,7 @@ def refusal(
 def _read_run(row: Any) -> tuple[int, int, Head, str]:
     if row is None:
         return 0, 0, Head(), ""
-    number, epoch, seq, hash_, owner, _ = row
+    number, epoch, seq, hash_, owner, *_ = row
     return number, epoch, Head(seq=seq, hash=hash_), owner
 
 

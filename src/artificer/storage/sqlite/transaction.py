@@ -12,6 +12,7 @@ from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import MAX_SIGNALS, Amount, Claim, Head, Lease, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import (
+    check_seal,
     claimed,
     fenced,
     next_world,
@@ -76,13 +77,16 @@ class Transaction:
         """Give the run a new epoch and owner, and make the run when it is unknown.
 
         Whatever refuses comes before the first write, so a refused claim has changed nothing.
+        Raises TamperedError for a run whose row was changed.
         """
         row = self._db.execute(
-            "SELECT number, epoch, seq, hash FROM runs WHERE run = ?", (run,)
+            "SELECT number, epoch, seq, hash, seal FROM runs WHERE run = ?", (run,)
         ).fetchone()
         if row is None:
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM runs").fetchone()
             row = (last + 1, 0, 0, "")
+        else:
+            check_seal(row[0], run, row[1], row[4])
         number, epoch, head = row[0], row[1] + 1, Head(seq=row[2], hash=row[3])
         owners = claimed(run, claim, head, self._owners(run, row[1]))
         self._db.execute(
