@@ -234,7 +234,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         if await exists(journal, word):
             return word
         names = dict.fromkeys(await self.runs())
-        runs = [run for run in names if run.startswith(word)]
+        runs = [run for run in names if word and run.startswith(word)]
         found = [run for run in runs if not is_of_build(run, names)] or runs
         if len(found) == 1:
             return found[0]

@@ -81,6 +81,18 @@ async def test_a_wrong_variable_is_blamed(shell: Shell) -> None:
     assert result.err.startswith("error: $ARTIFICER_PROJECT: project: must be")
 
 
+@pytest.mark.req("cli-no-run-named")
+async def test_an_empty_name_is_not_the_only_run(shell: Shell) -> None:
+    async with StrictServer(Says("Because.")) as server:
+        shell.configure(server.url)
+        assert (await shell.run("run", "--kind", "chat", "Why?")).code == 0
+    for words in (("show", ""), ("prune", "", "--forever"), ("cancel", ""), ("resume", "")):
+        result = await shell.run(*words)
+        assert result.code == 3
+        assert "No run matches ''" in result.err
+    assert (await shell.run("runs", "--json")).json()[0]["status"] == "completed"
+
+
 @pytest.mark.req("cli-names-sources")
 async def test_a_file_that_is_no_recording_is_named(shell: Shell) -> None:
     (shell.cwd / "bad.json").write_text('{"a": 1}\n', encoding="utf-8")
