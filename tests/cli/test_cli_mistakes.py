@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 
+import click
 import pytest
 from cli_kit import Shell, Terminal, finish, until
 from strict_server import Hangs, Says, StrictServer
+from test_cli_help import commands
 from test_cli_terminal import start_at, terminal  # noqa: F401  # a fixture
+
+from artificer.cli.main import cli
 
 
 @pytest.mark.req("cli-stdin")
@@ -79,6 +83,39 @@ async def test_a_wrong_name_is_corrected(shell: Shell, words: tuple[str, ...], s
 async def test_a_wrong_variable_is_blamed(shell: Shell) -> None:
     result = await shell.run("runs", env={"ARTIFICER_PROJECT": "bad name"})
     assert result.err.startswith("error: $ARTIFICER_PROJECT: project: must be")
+
+
+BIG = str(2**53)
+
+
+@pytest.mark.req("cli-numbers")
+@pytest.mark.parametrize("number", ["nan", "inf", "1e400", BIG])
+def test_no_option_takes_a_number_that_cannot_be_recorded(number: str) -> None:
+    seen = 0
+    for command in commands(cli):
+        for param in command.params:
+            is_whole = isinstance(param.type, click.types.IntParamType)
+            if is_whole or (isinstance(param.type, click.types.FloatParamType) and number != BIG):
+                seen += 1
+                with pytest.raises(click.BadParameter):
+                    param.type.convert(number, param, click.Context(command))
+    assert seen > 20
+
+
+@pytest.mark.req("cli-numbers")
+async def test_a_wrong_number_is_wrong_usage(shell: Shell) -> None:
+    for words in (
+        ("budget", "--reason", "why", "--set-dollars", "nan"),
+        ("budget", "--reason", "why", "--set-dollars", "10000000000"),
+        ("budget", "--reason", "why", "--set-tokens", str(10**20)),
+        ("workspace", "show", "x", "--version", str(10**20)),
+        ("run", "Hi", "--max-turns", str(10**20)),
+        ("gc", "--older-than", "nan"),
+    ):
+        result = await shell.run(*words)
+        assert result.code == 2, result.err
+        assert words[-1] in result.err
+    assert not shell.home.exists()
 
 
 @pytest.mark.req("cli-no-run-named")

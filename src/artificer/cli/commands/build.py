@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from artificer.cli.commands.candidates import models_option
+from artificer.cli.commands.numbers import WholeOption
 from artificer.cli.commands.shared import (
     DOLLARS,
     EXISTING_FILE,
@@ -70,14 +71,14 @@ class StartOptions(ReplyLimit, UnattendedOption):
         help="Have a judge accept these artifacts; repeatable.",
     )
     parallel: int = option(
-        type=click.IntRange(1, 16),
+        type=WholeOption(1, 16),
         default=3,
         show_default=True,
         metavar="N",
         help="Specs worked on in parallel.",
     )
     attempts: int | None = option(
-        type=click.IntRange(1, 50), metavar="N", help="Limit on attempts at one artifact."
+        type=WholeOption(1, 50), metavar="N", help="Limit on attempts at one artifact."
     )
     runs: int = option(
         type=POSITIVE, default=200, show_default=True, metavar="N", help="Limit on runs."

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from artificer.cli.commands.numbers import RealOption, WholeOption
 from artificer.cli.commands.shared import FILE, MOMENT, RunAsJson, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
-NOT_NEGATIVE = click.FloatRange(min=0)
+NOT_NEGATIVE = RealOption(min=0)
 
 
 @options
@@ -111,8 +112,10 @@ class BudgetOptions:
     """
 
     as_json: bool = json_flag("Print a JSON object.")
-    set_tokens: int | None = option(type=click.IntRange(min=0), help="Correct a day's tokens.")
-    set_dollars: float | None = option(type=NOT_NEGATIVE, help="Correct a day's dollars.")
+    set_tokens: int | None = option(type=WholeOption(min=0), help="Correct a day's tokens.")
+    set_dollars: float | None = option(
+        type=RealOption(0, 1_000_000_000), help="Correct a day's dollars."
+    )
     day: datetime | None = option(
         type=click.DateTime(["%Y-%m-%d"]), help="The day to correct. Default: today."
     )

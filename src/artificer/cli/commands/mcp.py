@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from artificer.cli.commands.numbers import WholeOption
 from artificer.cli.commands.shared import FOLDER
 from artificer.cli.declare import Command, option, options
 
@@ -30,7 +29,7 @@ class McpOptions:
     )
     artifacts: bool = option(is_flag=True, help="Also serve the create_* tools.")
     port: int | None = option(
-        "--http", type=click.IntRange(1, 65535), help="Serve on this port instead of stdio."
+        "--http", type=WholeOption(1, 65535), help="Serve on this port instead of stdio."
     )
     compat: bool = option(
         is_flag=True, help="Read manifests as leniently as the format's reference."

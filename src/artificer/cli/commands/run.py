@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from artificer.cli.commands.candidates import models_option, run_argument, run_option, tool_option
+from artificer.cli.commands.numbers import WholeOption
 from artificer.cli.commands.shared import (
     DOLLARS,
     EXISTING_FILE,
@@ -107,7 +108,7 @@ class RunOptions(
         is_flag=True, help="Let `artificer worker` execute the run; print its id at once."
     )
     priority: int | None = option(
-        type=click.IntRange(1, 5), help="With --submit: 1 is first, 5 last. Default: 3."
+        type=WholeOption(1, 5), help="With --submit: 1 is first, 5 last. Default: 3."
     )
     tenant: str | None = option(
         metavar="NAME", help="With --submit: runs of the same priority take turns by tenant."

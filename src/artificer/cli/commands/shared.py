@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from artificer.cli.commands.candidates import run_argument
+from artificer.cli.commands.numbers import RealOption, WholeOption
 from artificer.cli.declare import option, options
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-DOLLARS = click.FloatRange(min=0.000_001, max=1_000_000)
-POSITIVE = click.IntRange(1)
+DOLLARS = RealOption(min=0.000_001, max=1_000_000)
+POSITIVE = WholeOption(1)
 MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M"])
 
 
@@ -115,13 +116,13 @@ class SamplingOptions:
     """Settings of the model, in every turn."""
 
     temperature: float | None = option(
-        type=click.FloatRange(0, 1000, max_open=True), help="Sampling temperature; 0 varies least."
+        type=RealOption(0, 1000, max_open=True), help="Sampling temperature; 0 varies least."
     )
     top_p: float | None = option(
-        type=click.FloatRange(0, 1, min_open=True), help="Sample from this share of likely tokens."
+        type=RealOption(0, 1, min_open=True), help="Sample from this share of likely tokens."
     )
     seed: int | None = option(
-        type=click.IntRange(0), help="Sampling seed, if the server supports one."
+        type=WholeOption(0), help="Sampling seed, if the server supports one."
     )
     reasoning: str | None = option(
         metavar="EFFORT", help="low, medium, high, or a number of reasoning tokens."

@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from artificer.cli.commands.numbers import WholeOption
 from artificer.cli.commands.shared import ExecutionOptions, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
@@ -34,7 +35,7 @@ class StudioOptions(ExecutionOptions):
         "--run", metavar="RUN", default=None, help="Open the page of this run."
     )
     port: int = option(
-        type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 picks a free one."
+        type=WholeOption(0, 65535), default=8642, show_default=True, help="0 picks a free one."
     )
     host: str = option(
         default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on."
@@ -85,7 +86,7 @@ class NewTokenOptions:
         help="What it may do; repeatable.",
     )
     days: int = option(
-        type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid."
+        type=WholeOption(1, 366), default=90, show_default=True, help="How long it is valid."
     )
 
 
@@ -106,7 +107,7 @@ class RotateTokenOptions(TokenOption):
     """
 
     keep_hours: int = option(
-        type=click.IntRange(0, 24 * 31),
+        type=WholeOption(0, 24 * 31),
         default=0,
         show_default=True,
         help="How long the old one stays valid.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from artificer.cli.commands.candidates import tool_argument
+from artificer.cli.commands.numbers import RealOption
 from artificer.cli.commands.shared import EXISTING_FOLDER, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
@@ -147,7 +148,7 @@ class PruneToolsOptions:
       artificer tools prune --days 7
     """
 
-    days: float = option(type=click.FloatRange(min=0), default=30, show_default=True, metavar="N")
+    days: float = option(type=RealOption(min=0), default=30, show_default=True, metavar="N")
 
 
 tools = click.Group(

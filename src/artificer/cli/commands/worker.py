@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
+from artificer.cli.commands.numbers import RealOption, WholeOption
 from artificer.cli.commands.shared import ExecutionOptions
 from artificer.cli.declare import Command, option, options
 
@@ -34,7 +33,7 @@ class ServeOptions(ExecutionOptions):
     """
 
     slots: int | None = option(
-        type=click.IntRange(1, 1000), help="How many runs to execute at once. Default: 8."
+        type=WholeOption(1, 1000), help="How many runs to execute at once. Default: 8."
     )
     agents: tuple[str, ...] = option(
         "--agent",
@@ -58,7 +57,7 @@ class ServeOptions(ExecutionOptions):
     )
     until_idle: bool = option(is_flag=True, help="Stop when no submitted run can proceed alone.")
     grace: float | None = option(
-        type=click.FloatRange(0, 86_400),
+        type=RealOption(0, 86_400),
         metavar="SECONDS",
         help="How long runs may continue when the worker is stopped. Default: 25.",
     )

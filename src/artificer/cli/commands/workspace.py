@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from artificer.cli.commands.numbers import WholeOption
 from artificer.cli.commands.shared import FOLDER, POSITIVE, json_flag
 from artificer.cli.declare import Command, argument, option, options
 
-VERSION = click.IntRange(0)
+VERSION = WholeOption(0)
 
 
 @options
