@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import sys
 
 import click
 import pytest
@@ -137,6 +139,27 @@ async def test_a_file_that_is_no_recording_is_named(shell: Shell) -> None:
     assert result.code == 1
     assert "bad.json: This file is not a recording" in result.err
     assert "Error:" not in result.err and "InvalidValueError" not in result.err
+
+
+CLOSED = """
+import os, sys
+os.closerange(0, 3)
+os.execv(sys.executable, [sys.executable, "-m", "artificer", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.req("cli-closed-streams")
+async def test_closed_streams_are_empty(shell: Shell) -> None:
+    async with StrictServer(Says("Because.")) as server:
+        shell.configure(server.url)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", CLOSED, "run", "--kind", "chat", "Why?"),
+            cwd=shell.cwd,
+            env=shell.environment({}),
+        )
+        assert await process.wait() == 0
+    assert (await shell.run("verify")).code == 0
+    assert (await shell.run("runs", "--json")).json()[0]["status"] == "completed"
 
 
 @pytest.mark.req("cli-hangup")

@@ -21,7 +21,13 @@ NAME = 100
 
 
 def prepare() -> None:
-    """Make the streams escape characters that they cannot encode."""
+    """Open the streams that are closed, and make them escape characters that they cannot encode."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # It takes the lowest free number, its own: a journal must not get that one.
+            handle = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(handle, True)
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
