@@ -132,6 +132,19 @@ class TestExport:
         del rig.blobs._blobs[kept]  # type: ignore[attr-defined]
         assert any(kept in problem for problem in (await verify(rig.journal, rig.blobs)).problems)
 
+    async def test_a_recording_that_nobody_could_read_is_not_made(self) -> None:
+        from artificer.recordings.export import export
+
+        async with World.in_memory() as world:
+            run = await recorded(world)
+            storage = world._resources.storage
+            data = await export(storage.journal, storage.blobs, run)
+            assert await export(storage.journal, storage.blobs, run, len(data)) == data
+            for limit in (len(data) - 1, 10):
+                with pytest.raises(OperatorError, match=f"more than {limit:,} bytes") as refused:
+                    await export(storage.journal, storage.blobs, run, limit)
+                assert "--format zip" in (refused.value.hint or "")
+
 
 @pytest.mark.req("import-hostile")
 class TestHostile:
