@@ -116,6 +116,71 @@ def test_no_problem_is_listed_if_and_only_if_the_value_is_accepted(
 
 
 @given(calls())
+@settings(deadline=None, max_examples=400)
+def test_the_problems_are_those_that_the_schema_itself_gives(
+    call: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    schema, arguments = call
+    plain = Schema(schema)
+    vars(plain)["_explaining"] = plain._validator
+    assert Schema(schema).problems(arguments) == plain.problems(arguments)
+
+
+EXPRESSION = {
+    "anyOf": [
+        *(
+            {
+                "type": "object",
+                "properties": {"op": {"const": op}, "a": {"$ref": "#/$defs/expression"}},
+                "required": ["op", "a"],
+            }
+            for op in ("add", "const", "anyOf", "not")
+        ),
+        {"type": "number"},
+    ]
+}
+
+
+@pytest.mark.req("schema-deep-unions")
+@pytest.mark.parametrize("union", ["anyOf", "oneOf"])
+def test_a_deep_value_that_breaks_a_union_of_unions_is_explained(union: str) -> None:
+    """With the errors of every branch, 40 steps would take longer than anyone waits."""
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/expression"}, "n": {"type": "integer"}},
+        "$defs": {"expression": {union: EXPRESSION["anyOf"]}},
+    }
+    value: Any = "no number"
+    for _ in range(40):
+        value = {"op": "not", "a": value}
+    problems = compile_schema(schema).problems({"x": value, "n": "one"})
+    assert [(p.pointer, p.message) for p in problems] == [
+        ("/n", "has the wrong type"),
+        ("/x", f"breaks the rule '{union}'"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"$ref": "#/properties/x/anyOf/0"},
+        {"const": {"anyOf": [{"type": "string"}]}},
+        {"dependentRequired": {"anyOf": ["b"]}},
+        {"properties": {"anyOf": {"type": "string"}}},
+        {"properties": {"const": {"anyOf": [True, {"type": "string"}, False]}}},
+    ],
+)
+def test_words_that_look_like_a_union_are_left_alone(other: dict[str, Any]) -> None:
+    union = {"anyOf": [{"type": "string"}, {"type": "array"}]}
+    schema = {"type": "object", "properties": {"x": union, "y": other}}
+    plain = Schema(schema)
+    vars(plain)["_explaining"] = plain._validator
+    for y in (1, "a", {"anyOf": 1}, {"anyOf": [{"type": "string"}]}, {"const": 1}, []):
+        value = {"x": 1, "y": y}
+        assert Schema(schema).problems(value) == plain.problems(value)
+
+
+@given(calls())
 @settings(deadline=None)
 def test_formats_count_in_both(call: tuple[dict[str, Any], dict[str, Any]]) -> None:
     schema, arguments = call

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
+from artificer.contracts.schema_unions import hide_branches
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.by_identity import ByIdentity
 from artificer.values.canon import canonical
 from artificer.values.pointer import escaped
 from artificer.values.text import clip
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
 
 MAX_PROBLEMS = 50
 """Problems listed for one value; the last says how many more there are."""
@@ -48,18 +52,15 @@ class Schema:
     """
 
     def __init__(self, schema: JsonObject, *, formats: bool = False) -> None:
-        import jsonschema_rs  # a third of the time to import the core, and readers validate nothing
+        self._schema = schema
+        self._formats = formats
+        self._validator = _validator(schema, formats)
 
-        try:
-            self._validator = jsonschema_rs.Draft202012Validator(
-                schema,
-                offline=True,
-                pattern_options=jsonschema_rs.RegexOptions(),
-                validate_formats=formats,
-            )
-        except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            why = str(error).partition("\n")[0].removesuffix(".")
-            raise ToolDefinitionError(f"This is not a usable JSON Schema: {why}.") from error
+    @cached_property
+    def _explaining(self) -> Draft202012Validator:
+        """The validator that finds the problems of a value that was refused."""
+        schema = hide_branches(self._schema)
+        return self._validator if schema is None else _validator(schema, self._formats)
 
     def accepts(self, value: JsonValue) -> bool:
         """Whether a value is valid, without a word about why not."""
@@ -75,7 +76,7 @@ class Schema:
         try:
             if self._validator.is_valid(value):  # at a third of the cost of looking for them all
                 return ()
-            found = [p for error in self._validator.iter_errors(value) for p in _explain(error)]
+            found = [p for error in self._explaining.iter_errors(value) for p in _explain(error)]
         except UnicodeEncodeError:
             return (Problem(pointer="", message="holds a lone surrogate, which is no text"),)
         except ValueError:
@@ -86,6 +87,22 @@ class Schema:
             found = found[: MAX_PROBLEMS - 1]
             found.append(Problem(pointer="", message=f"and {more} more problems"))
         return tuple(found)
+
+
+def _validator(schema: JsonObject, formats: bool) -> Draft202012Validator:
+    """Return a validator of jsonschema-rs. Raises ToolDefinitionError."""
+    import jsonschema_rs  # a third of the time to import the core, and readers validate nothing
+
+    try:
+        return jsonschema_rs.Draft202012Validator(
+            schema,
+            offline=True,
+            pattern_options=jsonschema_rs.RegexOptions(),
+            validate_formats=formats,
+        )
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        why = str(error).partition("\n")[0].removesuffix(".")
+        raise ToolDefinitionError(f"This is not a usable JSON Schema: {why}.") from error
 
 
 @lru_cache(maxsize=512)
