@@ -122,7 +122,7 @@ def test_the_problems_are_those_that_the_schema_itself_gives(
 ) -> None:
     schema, arguments = call
     plain = Schema(schema)
-    vars(plain)["_explaining"] = plain._validator
+    vars(plain)["_shown"] = schema
     assert Schema(schema).problems(arguments) == plain.problems(arguments)
 
 
@@ -160,6 +160,41 @@ def test_a_deep_value_that_breaks_a_union_of_unions_is_explained(union: str) -> 
     ]
 
 
+MEMBER = {"properties": {"a": {"$ref": "#/$defs/n"}}}
+REPEATS = {
+    "all": {"allOf": [MEMBER, MEMBER]},
+    "patterns": {**MEMBER, "patternProperties": {"a": {"$ref": "#/$defs/n"}}},
+    "dependent": {**MEMBER, "dependentSchemas": {"a": MEMBER}},
+    "inline": {"properties": {"a": {"allOf": [{"$ref": "#/$defs/n"}, {"$ref": "#/$defs/n"}]}}},
+    "unevaluated": {"anyOf": [MEMBER, MEMBER], "unevaluatedProperties": False},
+    "branch": {"anyOf": [MEMBER, {"$ref": "#/$defs/n/anyOf/0"}]},
+    "dynamic": {
+        "$dynamicAnchor": "n",
+        "allOf": [{"properties": {"a": {"$dynamicRef": "#n"}}}] * 2,
+    },
+}
+
+
+@pytest.mark.req("schema-deep-unions")
+@pytest.mark.parametrize("repeated", REPEATS)
+def test_a_schema_that_applies_itself_twice_takes_no_longer(repeated: str) -> None:
+    schema = {"$defs": {"n": {"type": "object", **REPEATS[repeated]}}, "$ref": "#/$defs/n"}
+    value: Any = 1
+    for depth in range(60):
+        value = {"a": value}
+        if depth in (2, 59):
+            problems = compile_schema(schema).problems(value)
+            assert bool(problems) and ("too deep" in problems[0].message) == (depth == 59)
+
+
+def test_a_long_value_of_a_large_union_is_explained_too() -> None:
+    kinds = [{"type": "object", "properties": {"kind": {"const": n}}} for n in range(300)]
+    schema = {"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"oneOf": kinds}}}
+    value: list[Any] = [{"kind": n % 300} for n in range(1_000)]
+    problems = compile_schema(schema).problems([*value, {"kind": "x"}])
+    assert [p.pointer for p in problems] == ["/1000"]
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -174,7 +209,7 @@ def test_words_that_look_like_a_union_are_left_alone(other: dict[str, Any]) -> N
     union = {"anyOf": [{"type": "string"}, {"type": "array"}]}
     schema = {"type": "object", "properties": {"x": union, "y": other}}
     plain = Schema(schema)
-    vars(plain)["_explaining"] = plain._validator
+    vars(plain)["_shown"] = schema
     for y in (1, "a", {"anyOf": 1}, {"anyOf": [{"type": "string"}]}, {"const": 1}, []):
         value = {"x": 1, "y": y}
         assert Schema(schema).problems(value) == plain.problems(value)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from artificer.contracts.schema_repeats import takes_too_long
 from artificer.contracts.schema_unions import hide_branches
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
@@ -59,8 +60,13 @@ class Schema:
     @cached_property
     def _explaining(self) -> Draft202012Validator:
         """The validator that finds the problems of a value that was refused."""
-        schema = hide_branches(self._schema)
-        return self._validator if schema is None else _validator(schema, self._formats)
+        is_same = self._shown is self._schema
+        return self._validator if is_same else _validator(self._shown, self._formats)
+
+    @cached_property
+    def _shown(self) -> JsonObject:
+        """The schema without what problems do not show."""
+        return hide_branches(self._schema) or self._schema
 
     def accepts(self, value: JsonValue) -> bool:
         """Whether a value is valid, without a word about why not."""
@@ -76,6 +82,8 @@ class Schema:
         try:
             if self._validator.is_valid(value):  # at a third of the cost of looking for them all
                 return ()
+            if takes_too_long(self._shown, value):
+                return (Problem(pointer="", message="is not valid, in a part that lies too deep"),)
             found = [p for error in self._explaining.iter_errors(value) for p in _explain(error)]
         except UnicodeEncodeError:
             return (Problem(pointer="", message="holds a lone surrogate, which is no text"),)

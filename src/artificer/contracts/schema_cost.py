@@ -12,7 +12,9 @@ from urllib.parse import unquote
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.pointer import steps_of
 
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+"""Keywords whose value names another part of the schema."""
+
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 
 
@@ -32,14 +34,8 @@ class _Counter:
     """Counts subschemas, each once however often it is referred to."""
 
     def __init__(self, schema: JsonObject, limit: int) -> None:
-        found = list(_objects(schema))
+        self._references = SchemaReferences(schema)
         self._limit = limit
-        self._roots = [schema, *(one for one in found if "$id" in one)]
-        self._anchors: dict[str, list[JsonObject]] = {}
-        for one in found:
-            for name in (one.get(key) for key in _ANCHORS):
-                if isinstance(name, str):
-                    self._anchors.setdefault(name, []).append(one)
         self._sums: dict[int, int] = {}
 
     def count(self, node: JsonValue) -> int:
@@ -51,16 +47,32 @@ class _Counter:
         if id(node) not in self._sums:
             self._sums[id(node)] = 1  # while it is open: a reference to it leads back
             inside = sum(map(self.count, node.values()))
-            followed = sum(self._followed(node.get(key)) for key in _REFERENCES)
+            followed = sum(self._followed(node.get(key)) for key in REFERENCES)
             self._sums[id(node)] = min(1 + inside + followed, self._limit + 1)
         return self._sums[id(node)]
 
     def _followed(self, reference: JsonValue) -> int:
         if not isinstance(reference, str):
             return 0
-        return max(map(self.count, self._named(reference)), default=0)
+        return max(map(self.count, self._references.named(reference)), default=0)
 
-    def _named(self, reference: str) -> Iterator[JsonValue]:
+
+class SchemaReferences:
+    """The parts of a schema by the references to them."""
+
+    def __init__(self, schema: JsonObject) -> None:
+        found = list(_objects(schema))
+        self.subschemas = len(found)
+        self.are_there = any(key in one for one in found for key in REFERENCES)
+        self._roots = [schema, *(one for one in found if "$id" in one)]
+        self._anchors: dict[str, list[JsonObject]] = {}
+        for one in found:
+            for name in (one.get(key) for key in _ANCHORS):
+                if isinstance(name, str):
+                    self._anchors.setdefault(name, []).append(one)
+
+    def named(self, reference: str) -> Iterator[JsonValue]:
+        """Yield what a reference may name."""
         fragment = unquote(reference.partition("#")[2])
         yield from self._anchors.get(fragment, ())
         steps = steps_of(fragment)
