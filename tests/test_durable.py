@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -252,6 +253,41 @@ class TestWithoutAnAnchor:
             async with World.open(charging.config(home)):
                 pass
         assert contents(home) == before
+
+    async def test_a_copy_for_which_there_is_no_space_is_not_kept(
+        self, world: tuple[Path, Path]
+    ) -> None:
+        home, _ = world
+        (home / "p" / "journal.db-anchor").unlink()
+        flip(home / "p" / "journal.db-wal", 30_000, 4)
+        before = contents(home)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+        try:
+            with pytest.raises(OperatorError, match="cannot be opened"):
+                async with World.open(charging.config(home)):
+                    pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert contents(home) == before
+
+
+@pytest.mark.req("log-kept")
+async def test_what_was_never_committed_is_not_kept(world: tuple[Path, Path]) -> None:
+    """A full disk leaves such a rest after each attempt to write."""
+    home, _ = world
+    log = home / "p" / "journal.db-wal"
+    data = bytearray(log.read_bytes())
+    salts = data[16:24]
+    frames = range(32, len(data), 24 + 4096)
+    end = next(at for at in frames if data[at + 8 : at + 16] != salts)
+    data[end : end + 24 + 4096] = data[32:40] + salts + b"torn" * 2 + b"x" * 4096
+    log.write_bytes(data)
+    assert await problems(home) == []
+    async with World.open(charging.config(home)):
+        pass
+    assert not list((home / "p").glob("*-kept-*"))
+    assert await problems(home) == []
 
 
 @pytest.mark.req("journal-lost")

@@ -67,8 +67,11 @@ def require_database(path: Path) -> None:
         )
 
 
-def keep_damaged(path: Path) -> None:
+def keep_damaged(path: Path, *, is_anchored: bool) -> None:
     """Keep a copy of a journal's log if SQLite is about to drop some of it, and say so.
+
+    If the journal reaches its anchor, what follows has no commit that anybody knows of: a full disk
+    leaves such a rest after each attempt to write. It is kept only if there are later commits.
 
     Raises:
         TamperedError: there are MAX_COPIES of it already.
@@ -79,7 +82,7 @@ def keep_damaged(path: Path) -> None:
         return
     data = _read(wal)
     damage = find_damage(data)
-    if damage is None or _read(wal) != data:
+    if damage is None or (is_anchored and not damage.commits) or _read(wal) != data:
         return  # or it is being written
     copies = kept_copies(path)
     if any(_read(copy) == data for copy in copies):
@@ -92,11 +95,17 @@ def keep_damaged(path: Path) -> None:
     taken = {copy.name for copy in copies}
     names = (Path(f"{wal}-kept-{number}") for number in range(1, MAX_COPIES + 1))
     copy = next(name for name in names if name.name not in taken)
-    private_file(copy)
-    with copy.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    unfinished = Path(f"{wal}-copying")  # a full disk or a crash leaves no copy that is cut off
+    private_file(unfinished)
+    try:
+        with unfinished.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(copy)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
     sync_folder(copy.parent)
     log.warning(
         "the log %s is damaged from frame %d on; a copy is kept in %s", wal, damage.first, copy

@@ -49,7 +49,7 @@ def open_for_writing(path: Path, durability: Durability, busy_seconds: float) ->
         require_database(path)
         if mark is not None:  # on a connection that cannot write: its end leaves the log alone
             open_for_reading(path, busy_seconds).close()
-        keep_damaged(path)
+        keep_damaged(path, is_anchored=mark is not None)
         opened += (connect(path, durability, busy_seconds) for _ in range(3))
         anchor = _anchored(opened[0], path, mark, durability)
         upgrade(opened[0], path, anchor)
