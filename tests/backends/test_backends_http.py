@@ -352,6 +352,15 @@ async def test_a_redirect_to_anything_else_is_not_followed(target: str) -> None:
 
 
 @pytest.mark.req("http-redirects")
+@pytest.mark.parametrize("target", ["http://[::1", "//[", "http://[x]y]/", "/a b", "/\u00e9"])
+async def test_a_redirect_to_what_is_no_url_is_an_outcome(target: str) -> None:
+    with serving(answer(302, headers={"Location": target})) as server:
+        receipt = await call(make_tool({"url": f"{server.url}/"}))
+    assert read(receipt)["fault"] == "The server redirects to what is no URL."
+    assert receipt.evidence is not None
+
+
+@pytest.mark.req("http-redirects")
 async def test_a_redirect_on_the_same_origin_is_followed_with_the_credentials() -> None:
     def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
         there = seen.target == "/b"

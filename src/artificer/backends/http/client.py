@@ -179,7 +179,10 @@ async def _once(
 
 def _redirected(ready: Ready, location: str, status: int) -> Ready:
     """The request that a redirection asks for. Raises SendError for one that is not followed."""
-    target = urljoin(ready.url, location).partition("#")[0]
+    try:
+        target = urljoin(ready.url, location).partition("#")[0]
+    except ValueError:  # a bracket that nothing closes, most of all
+        target = " "
     if not target.isascii() or any(c <= " " for c in target):
         raise SendError("The server redirects to what is no URL.")
     here, there = _origin(ready.url), _origin(target)
