@@ -35,6 +35,7 @@ LAZY = {
     "artificer.maintenance": "only pruning looks at builds",
     "artificer.policies.engine": "Cedar is an extra, and most policies do without",
     "artificer.policies.load": "Cedar is an extra, and most policies do without",
+    "artificer.providers.sdk": "HTTPX comes with an SDK, and is slow to import",
     "artificer.runs": "what renders a run is imported when it is rendered",
     "artificer.storage.postgres.kind": "PostgreSQL is an extra, and most worlds are in a folder",
     "artificer.storage.postgres.storage": "object stores are an extra, and many worlds need none",

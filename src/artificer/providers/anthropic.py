@@ -11,8 +11,7 @@ from artificer.ports import Memo, PreparedRequest
 from artificer.providers.attachments import fault_of, messages_part
 from artificer.providers.messages_wire import MessagesDialect, MessagesStream, prepare_request
 from artificer.providers.registry import ProviderKind, ProviderPlace
-from artificer.providers.sdk import SdkProvider
-from artificer.system.tls import shared_context
+from artificer.providers.sdk import SdkProvider, http_options
 from artificer.values.blocks import AttachedBlock, Message
 
 
@@ -47,7 +46,7 @@ class Anthropic(SdkProvider[MessagesDialect]):
             base_url=self._endpoint.base_url,
             max_retries=0,
             timeout=timeout,
-            http_client=DefaultAsyncHttpxClient(verify=shared_context(), timeout=timeout),
+            http_client=DefaultAsyncHttpxClient(**http_options(timeout)),
         )
 
     def _stream_class(self) -> type:

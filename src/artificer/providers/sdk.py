@@ -26,6 +26,20 @@ from artificer.values.model import Delta, ModelFailure, ModelReply
 
 D = TypeVar("D", bound=Dialect)
 
+MAX_RESPONSE = 16 * 1024 * 1024
+"""Bytes of one event of a reply, or of a response that is not a stream of events."""
+
+
+def http_options(timeout: float) -> dict[str, Any]:
+    """Return the options of an SDK's HTTP client, which bounds what a server may send."""
+    from artificer.system.http_bounds import bounds
+
+    return {
+        "verify": shared_context(),
+        "timeout": timeout,
+        "event_hooks": bounds(MAX_RESPONSE),
+    }
+
 
 async def _open_until_closed(client: Any) -> AsyncGenerator[Any]:
     """Yield the client, and close it with the generator.
@@ -257,5 +271,5 @@ class OpenAISdkProvider(SdkProvider[D]):
             base_url=self._endpoint.base_url,
             max_retries=0,
             timeout=timeout,
-            http_client=DefaultAsyncHttpxClient(verify=shared_context(), timeout=timeout),
+            http_client=DefaultAsyncHttpxClient(**http_options(timeout)),
         )
