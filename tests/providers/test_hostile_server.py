@@ -111,3 +111,18 @@ async def test_a_stream_of_any_length_is_read_event_by_event(
     stop = b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}'
     said = reply(await ask("chat", Flood(STREAM, event * 1_000 + stop + end.encode())))
     assert said.blocks == (TextBlock(text="Hi"),)
+
+
+@pytest.mark.req("provider-redirects")
+@pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
+@pytest.mark.parametrize("status", [b"301", b"302", b"303", b"307", b"308"])
+async def test_no_conversation_follows_a_redirect(status: bytes, protocol: Protocol) -> None:
+    other = Flood(b"200 OK")
+    async with other.served():
+        flood = Flood(status + b" X\r\nLocation: " + other.url.encode())
+        failed = await ask(protocol, flood)
+    assert isinstance(failed, ModelFailure) and failed.code == "bad_request"
+    assert (
+        failed.message == f"The server redirects (status {status.decode()}), which is not followed."
+    )
+    assert other.requests == []

@@ -261,10 +261,12 @@ def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
 def _status_and_message(error: Exception) -> tuple[int | None, str]:
     """Return the status and message of an error that the server sent.
 
-    A status below 400 belongs to an error event inside a stream that began normally.
+    A status below 300 belongs to an error event inside a stream that began normally.
     """
     inside, message = error_in({"error": getattr(error, "body", None)}) or (None, str(error))
     status = getattr(error, "status_code", None)
+    if type(status) is int and 300 <= status < 400:
+        return status, f"The server redirects (status {status}), which is not followed."
     return (status if type(status) is int and status >= 400 else inside), message
 
 
@@ -277,8 +279,7 @@ def _retry_after(headers: object) -> float | None:
     get = getattr(headers, "get", None)
     if get is None:
         return None
-    exact = _number(get("retry-after-ms"))
-    if exact is not None:
+    if (exact := _number(get("retry-after-ms"))) is not None:
         return exact / 1000
     value = get("retry-after")
     seconds = _number(value)

@@ -73,7 +73,7 @@ def classify(status: int | None, message: str) -> FailureCode:
         return "context_overflow"
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    if status is not None and 400 <= status < 500:
+    if status is not None and 300 <= status < 500:
         return "bad_request"
     return next((code for words, code in _BY_WORDS if words.search(message)), "unavailable")
 

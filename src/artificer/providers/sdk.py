@@ -31,12 +31,15 @@ MAX_RESPONSE = 16 * 1024 * 1024
 
 
 def http_options(timeout: float) -> dict[str, Any]:
-    """Return the options of an SDK's HTTP client, which bounds what a server may send."""
+    """Return the options of an SDK's HTTP client: a server's answers are bounded, and it sends no
+    conversation on to another server.
+    """
     from artificer.system.http_bounds import bounds
 
     return {
         "verify": shared_context(),
         "timeout": timeout,
+        "follow_redirects": False,
         "event_hooks": bounds(MAX_RESPONSE),
     }
 
