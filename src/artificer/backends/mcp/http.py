@@ -2,42 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 
 import httpx2
 
+from artificer.system.http_bounds import bounds
 from artificer.system.tls import shared_context
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream, limit: int) -> None:
-        self._stream = stream
-        self._left = limit
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for data in self._stream:
-            self._left -= len(data)
-            if self._left < 0:
-                raise httpx2.ReadError("The response is too long.")
-            yield data
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, limit: int) -> None:
-        super().__init__(verify=shared_context())
-        self._limit = limit
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.headers["Accept-Encoding"] = "identity"  # what is not packed cannot burst
-        response = await super().handle_async_request(request)
-        stream = response.stream
-        events = response.headers.get("content-type", "").startswith("text/event-stream")
-        if not events and isinstance(stream, httpx2.AsyncByteStream):
-            response.stream = _Bounded(stream, self._limit)
-        return response
 
 
 def bounded_client(
@@ -48,6 +18,12 @@ def bounded_client(
         headers=dict(headers),
         auth=auth,
         timeout=httpx2.Timeout(30, read=300),
-        transport=_BoundedTransport(limit),
+        verify=shared_context(),
+        event_hooks=bounds(limit, _asks_for_events),
         trust_env=False,
     )
+
+
+def _asks_for_events(request: httpx2.Request) -> bool:
+    """Whether the SDK reads the answer event by event, and not whole, as for an authorization."""
+    return "text/event-stream" in request.headers.get("accept", "")

@@ -1,0 +1,56 @@
+"""Servers behind a URL that send too much."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+from http_support import Seen, answer, serving
+from test_backends_mcp_asked import CONTRACT, Authority, call, client, rpc
+
+from artificer.backends.mcp.connection import MAX_RESPONSE, McpLink
+from artificer.backends.mcp.executor import discover
+from artificer.backends.mcp.server import McpServer
+from artificer.errors import ConfigError
+
+
+@pytest.mark.req("mcp-client-http-bounded")
+async def test_what_a_server_packs_is_not_unpacked() -> None:
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        message = json.loads(seen.body or b"{}")
+        if message.get("method") != "tools/call":
+            return rpc(seen)(handler, seen)
+        result = {"content": [{"type": "text", "text": "x" * MAX_RESPONSE * 2}]}
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        return answer(200, gzip.compress(body), headers)(handler, seen)
+
+    with serving(respond) as server:
+        link = McpLink(McpServer("far", url=server.url))
+        receipt = await call(link, "leak")
+        await link.aclose()
+    assert receipt.status == "error" and "compressed the response" in receipt.content
+
+
+@pytest.mark.req("mcp-client-http-bounded")
+async def test_what_an_authorization_needs_is_no_stream_of_events() -> None:
+    sent = 0
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        nonlocal sent
+        if seen.method != "GET":
+            return Authority()(handler, seen)
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        while True:
+            sent += handler.wfile.write(b"data: {}\n\n" * 1_000)
+
+    with serving(respond) as server:
+        link = client(server.url, server.url)
+        with pytest.raises(ConfigError, match=f"more than {MAX_RESPONSE} bytes"):
+            await discover(link, CONTRACT, None)
+        await link.aclose()
+    assert sent < 4 * MAX_RESPONSE
