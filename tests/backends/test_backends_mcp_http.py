@@ -1,4 +1,4 @@
-"""Servers behind a URL that send too much."""
+"""Servers behind a URL that send too much, or lead elsewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from http_support import Seen, answer, serving
 from test_backends_mcp_asked import CONTRACT, Authority, call, client, rpc
 
+from artificer.backends.mcp import http
 from artificer.backends.mcp.connection import MAX_RESPONSE, McpLink
 from artificer.backends.mcp.executor import discover
 from artificer.backends.mcp.server import McpServer
@@ -54,3 +55,36 @@ async def test_what_an_authorization_needs_is_no_stream_of_events() -> None:
             await discover(link, CONTRACT, None)
         await link.aclose()
     assert sent < 4 * MAX_RESPONSE
+
+
+@pytest.mark.req("mcp-client-http-private")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433"])
+async def test_no_authorization_leads_into_the_own_network(host: str) -> None:
+    with serving(answer(body="{}")) as other:
+        where = f'Bearer resource_metadata="http://{host}:{other.port}/admin"'
+        with serving(answer(401, headers={"WWW-Authenticate": where})) as server:
+            link = client(server.url, server.url)
+            with pytest.raises(ConfigError, match="is not on the public internet"):
+                await discover(link, CONTRACT, None)
+            await link.aclose()
+        assert other.seen == []
+
+
+@pytest.mark.req("mcp-client-http-private")
+async def test_the_address_that_was_checked_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        return ["127.0.0.1"]
+
+    monkeypatch.setattr(http, "resolve_by_system", resolve)
+    monkeypatch.setattr(http, "is_public", lambda _: True)
+    with serving(answer(body="there")) as server:
+        async with http.bounded_client({}, 100, "http://own.example/") as found:
+            reply = await found.get(f"http://other.example:{server.port}/x")
+        assert reply.text == "there"
+        assert server.seen[0].headers["Host"] == f"other.example:{server.port}"
+    assert asked == [("other.example", server.port)]

@@ -94,11 +94,11 @@ async def test_a_client_of_an_mcp_server_trusts_what_the_environment_names(
     from artificer.backends.mcp.http import bounded_client
 
     async with refusing(certificate) as url:
-        async with bounded_client({}, 100) as client:
+        async with bounded_client({}, 100, url) as client:
             with pytest.raises(httpx2.ConnectError):
                 await client.get(url)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        async with bounded_client({}, 100) as client:
+        async with bounded_client({}, 100, url) as client:
             assert (await client.get(url)).status_code == 400
 
 

@@ -211,10 +211,11 @@ class McpLink:
 
         from artificer.backends.mcp.http import bounded_client
 
-        headers, auth = await self._secrets.fill(server.headers), None
+        headers, own, auth = await self._secrets.fill(server.headers), [server.url], None
         if server.oauth is not None:
+            own.append(server.oauth.issuer)
             auth = await authorization(server.oauth, server.url, self._secrets)
-        async with bounded_client(headers, MAX_RESPONSE, auth) as http:
+        async with bounded_client(headers, MAX_RESPONSE, *own, auth=auth) as http:
             yield clean_messages(
                 streamable_http_client(server.url, http_client=http), self._secrets
             )

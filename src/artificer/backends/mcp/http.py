@@ -1,4 +1,4 @@
-"""The HTTP client for MCP servers, with a limit on the size of responses."""
+"""The HTTP client for MCP servers, which bounds what they send and where they lead."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from collections.abc import Mapping
 
 import httpx2
 
+from artificer.backends.http.client import place_of, resolve_by_system
+from artificer.contracts.public_address import is_public
 from artificer.system.http_bounds import bounds
 from artificer.system.tls import shared_context
 
 
 def bounded_client(
-    headers: Mapping[str, str], limit: int, auth: httpx2.Auth | None = None
+    headers: Mapping[str, str], limit: int, *own: str, auth: httpx2.Auth | None = None
 ) -> httpx2.AsyncClient:
-    """A client whose responses have at most ``limit`` bytes, streams of events excepted."""
+    """A client whose responses have at most ``limit`` bytes, streams of events excepted.
+
+    ``own`` are URLs that the operator wrote. Where an authorization leads besides is for a server
+    to say, and must be public.
+    """
     return httpx2.AsyncClient(
         headers=dict(headers),
         auth=auth,
         timeout=httpx2.Timeout(30, read=300),
-        verify=shared_context(),
+        transport=_Guarded(own),
         event_hooks=bounds(limit, _asks_for_events),
         trust_env=False,
     )
@@ -27,3 +33,34 @@ def bounded_client(
 def _asks_for_events(request: httpx2.Request) -> bool:
     """Whether the SDK reads the answer event by event, and not whole, as for an authorization."""
     return "text/event-stream" in request.headers.get("accept", "")
+
+
+class _Guarded(httpx2.AsyncHTTPTransport):
+    def __init__(self, own: tuple[str, ...]) -> None:
+        super().__init__(verify=shared_context())
+        places = {place for url in own if (place := place_of(url))}
+        self._own = places | {(host, 443) for host, port in places if port == 80}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        place = place_of(str(request.url))
+        if place not in self._own:
+            request = await _pinned(request, place)
+        return await super().handle_async_request(request)
+
+
+async def _pinned(request: httpx2.Request, place: tuple[str, int] | None) -> httpx2.Request:
+    """The request to the address that was checked: its name may lead elsewhere a moment later."""
+    host, port = place or ("", 0)
+    try:
+        addresses = await resolve_by_system(host, port)
+    except (OSError, UnicodeError) as error:
+        raise httpx2.ConnectError(f"{host} cannot be resolved.", request=request) from error
+    if not all(map(is_public, addresses)):
+        raise httpx2.ConnectError(f"{host} is not on the public internet.", request=request)
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=addresses[0]),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": host},
+    )
