@@ -1,9 +1,10 @@
-"""Servers behind a URL that send too much, or lead elsewhere."""
+"""Servers behind a URL that send too much, lead elsewhere, or write into the log."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import logging
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -15,6 +16,7 @@ from artificer.backends.mcp.connection import MAX_RESPONSE, McpLink
 from artificer.backends.mcp.executor import discover
 from artificer.backends.mcp.server import McpServer
 from artificer.errors import ConfigError
+from artificer.secrets.resolver import of_environment
 
 
 @pytest.mark.req("mcp-client-http-bounded")
@@ -88,3 +90,43 @@ async def test_the_address_that_was_checked_is_connected_to(
         assert reply.text == "there"
         assert server.seen[0].headers["Host"] == f"other.example:{server.port}"
     assert asked == [("other.example", server.port)]
+
+
+@pytest.mark.req("mcp-client-secrets")
+@pytest.mark.parametrize(
+    "kind, body",
+    [
+        ("text/event-stream", "event: \x1b]0;x\x07 sesame\ndata: x\n\n"),
+        ("text/event-stream", 'data: {"sesame": "\\u001b"}\n\n'),
+        ("application/json", '{"sesame": 1}'),
+        ("text/event-stream", 'data: {"jsonrpc": "2.0", "method": "notifications/progress", '
+         '"params": {"progressToken": {"sesame": 1}}}\n\n'),
+        ("\x1b]0;x\x07 sesame", "x"),
+    ],
+)  # fmt: skip
+async def test_what_a_server_sends_is_not_logged_as_it_is(
+    kind: str, body: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        calls = b'"tools/call"' in seen.body
+        reply = answer(200, body, {"Content-Type": kind}) if calls else rpc(seen)
+        return reply(handler, seen)
+
+    with serving(respond) as server, caplog.at_level(logging.INFO):
+        link = McpLink(
+            McpServer("far", url=server.url, headers={"Authorization": "{_secret:k}"}),
+            of_environment({"ARTIFICER_SECRET_K": "sesame"}),
+        )
+        receipt = await call(link, "leak")
+        await link.aclose()
+    assert receipt.status in ("error", "timeout")
+    assert "sesame" not in caplog.text + receipt.content
+    assert "\x1b" not in caplog.text + receipt.content
+
+
+@pytest.mark.req("mcp-client-secrets")
+def test_a_logger_of_the_same_name_is_left_to_its_program(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logging.getLogger("client").warning("mine")
+    assert "mine" in caplog.text

@@ -1,12 +1,14 @@
 """Messages between the SDK and a server, without what the other side must not learn.
 
-The SDK passes the text of every error to OpenTelemetry, in spans of its own: a server may echo
-secrets there. And it puts the trace and the baggage of whatever span is current into every request,
-for every server: those are taken out, and a server gets the trace of a call if it may know it.
+The SDK passes the text of every error to OpenTelemetry, in spans of its own, and logs what a server
+sends and it cannot read: there a server may echo secrets, and address the terminal. And it puts the
+trace and the baggage of whatever span is current into every request, for every server: those are
+taken out, and a server gets the trace of a call if it may know it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,17 @@ Another name, because the SDK would write its own under that one.
 
 TRACE_NAMES = ("traceparent", "tracestate", "baggage")
 """The names in ``_meta`` that MCP keeps for W3C Trace Context and W3C Baggage."""
+
+_LOGS = ("mcp.client.streamable_http", "mcp.client.auth.oauth2", "client")
+"""The SDK's loggers that get a server's words. The same becomes an error, which is cleaned."""
+
+
+def _is_not_the_sdks(record: logging.LogRecord) -> bool:
+    return "/mcp/client/" not in record.pathname  # "client" may be another program's too
+
+
+for _name in _LOGS:
+    logging.getLogger(_name).addFilter(_is_not_the_sdks)
 
 
 @asynccontextmanager
