@@ -6,8 +6,11 @@ import asyncio
 import base64
 import json
 import os
+import shutil
+import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +216,21 @@ class TestConfined:
         assert "protected" in await bench.no("edit", "denied", **edit)
         assert "protected" in await bench.no("patch", patch=patch)
         assert bench.everything() == before
+
+    async def test_no_folder_is_made_a_repository(self, bench: Bench) -> None:
+        pwned = bench.root / "pwned"
+        config = "[core]\n repositoryformatversion = 0\n bare = false\n worktree = ..\n"
+        config += f' fsmonitor = "touch {pwned}; false"\n'
+        files = {"config": config, "objects/x": "", "refs/x": "", "HEAD": "ref: refs/heads/x\n"}
+        patch = "--- /dev/null\n+++ b/new/HEAD\n@@ -0,0 +1 @@\n+ref: refs/x\n"
+        for name, text in files.items():
+            await bench.call("write", path=f"sub/{name}", text=text)
+        assert "may take its folder" in await bench.no("patch", patch=patch)
+        if shutil.which("git"):
+            ask = partial(subprocess.run, ["git", "status"], cwd=bench.root / "sub", check=False)
+            await asyncio.to_thread(ask)
+        assert not pwned.exists()
+        await bench.ok("write", path="head/HEAD.md", text="x")
 
     async def test_a_folder_that_is_only_read(self, tmp_path: Path) -> None:
         names = [tool.name for tool in Bench(tmp_path, write=False).executor.tools]

@@ -85,6 +85,17 @@ async def test_nothing_is_written_where_git_would_run_it(folder: str) -> None:
     await bench.write(**{".github/workflows/ci.yml": "on: push", ".gitignore": "x"}, version=0)
 
 
+@pytest.mark.req("workspace-no-git")
+@pytest.mark.parametrize("head", ["HEAD", "a/head", "a/~4845e2808c4144"])
+async def test_nothing_is_written_that_makes_a_folder_a_repository(head: str) -> None:
+    bench = Bench()
+    answer = await bench.no(
+        "write", "invalid", workspace="w", version=0, files=[{"path": head, "text": "ref: refs/x"}]
+    )
+    assert [problem["pointer"] for problem in answer["problems"]] == ["/files/0/path"]
+    await bench.write(**{"head/config": "x", "HEAD.md": "x", "objects/a": "x"}, version=0)
+
+
 @pytest.mark.req("workspace-flow")
 async def test_from_a_first_file_to_an_empty_directory_removed() -> None:
     bench = Bench()

@@ -106,8 +106,21 @@ def is_gits(part: str) -> bool:
     HFS+ ignores format characters and NTFS ignores case; ``git~1`` is the short name of
     ``.git``. A ``.gitmodules`` file would make git fetch other content.
     """
-    plain = "".join(c for c in normalize("NFKC", part) if category(c) != "Cf").casefold()
+    plain = _plain(part)
     return plain in (".git", "git~1", ".gitmodules") or plain.startswith(".git ")
+
+
+def is_gits_head(part: str) -> bool:
+    """Return whether a file system reads this part as ``HEAD``.
+
+    Git takes a folder with that file, ``objects`` and ``refs`` for a repository, without any
+    ``.git``, and runs the programs that the file ``config`` next to them names.
+    """
+    return _plain(part) == "head"
+
+
+def _plain(part: str) -> str:
+    return "".join(c for c in normalize("NFKC", part) if category(c) != "Cf").casefold()
 
 
 _PATH_RULES: tuple[tuple[str, Callable[[str, list[str]], bool]], ...] = (

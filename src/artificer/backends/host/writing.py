@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from artificer.artifacts.names import is_gits_head
 from artificer.backends.answer import ToolRefusal, receipt_of
 from artificer.backends.host import reading
 from artificer.backends.host.changes import Changer, HostChange
@@ -163,6 +164,12 @@ class HostWriter:
         for part in parts:
             if part.casefold() in self._protected:
                 raise ToolRefusal(f"{path!r} is protected: {part!r} is not written here.", "denied")
+        if is_gits_head(parts[-1]):
+            raise ToolRefusal(
+                f"{path!r} is not written: with it git may take its folder for a repository, and "
+                "run the programs that its configuration names.",
+                "denied",
+            )
         return parts
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from artificer.artifacts.names import is_gits
 from artificer.backends.answer import ToolRefusal, page, receipt_of
 from artificer.backends.context import ExecutorContext
 from artificer.backends.workspace import summary
@@ -23,7 +22,7 @@ from artificer.backends.workspace.spec.tools import READ_BYTES, definitions
 from artificer.contracts import capabilities as grants_of
 from artificer.contracts.capabilities import Grant, Operation
 from artificer.contracts.definition import ToolDefinition
-from artificer.contracts.workspace_names import file_name_of, name_fault, path_fault, within
+from artificer.contracts.workspace_names import name_fault, within
 from artificer.errors import BugError
 from artificer.ports import Call, Executor, Receipt
 from artificer.system.shielded import in_thread
@@ -160,8 +159,9 @@ class WorkspaceExecutor:
         for number, file in enumerate(files):
             self._check("write", name, file["path"])
             data = summary.bytes_of(file)
-            if data is None or _leads_into_git(file["path"]):
-                problems.append(_refused(number, data))
+            fault = summary.git_fault(file["path"])
+            if data is None or fault:
+                problems.append(_refused(number, data, fault))
                 continue
             digest = digest_of(data)
             contents.append(data)
@@ -280,18 +280,11 @@ class WorkspaceExecutor:
         return self._workspaces.blobs.get(digest)
 
 
-def _refused(number: int, data: bytes | None) -> Problem:
+def _refused(number: int, data: bytes | None, fault: str) -> Problem:
     if data is None:
         message = "needs either text or base64, and base64 must be that"
         return Problem(pointer=f"/files/{number}", message=message)
-    message = "must not lead into .git: git would run the programs that it names"
-    return Problem(pointer=f"/files/{number}/path", message=message)
-
-
-def _leads_into_git(path: str) -> bool:
-    """Return whether a path is in ``.git`` once it is checked out, in any spelling."""
-    names = [] if path_fault(path) else [file_name_of(part) for part in path.split("/")]
-    return any(is_gits(name.decode("utf-8", "ignore")) for name in names)
+    return Problem(pointer=f"/files/{number}/path", message=fault)
 
 
 def executors(grants: Sequence[Grant], context: ExecutorContext) -> Iterable[Executor]:

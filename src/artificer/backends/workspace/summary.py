@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 
+from artificer.artifacts.names import is_gits, is_gits_head
 from artificer.backends.answer import ToolRefusal
 from artificer.backends.workspace.service import Resolved, VersionConflict
 from artificer.backends.workspace.spec.tree import Directory, TreeChange, TreeFile
-from artificer.contracts.workspace_names import path_fault
+from artificer.contracts.workspace_names import file_name_of, path_fault
 from artificer.values.base import JsonObject, JsonValue
 
 
@@ -109,6 +110,17 @@ def bytes_of(file: JsonObject) -> bytes | None:
         )
     except (ValueError, binascii.Error):
         return None
+
+
+def git_fault(path: str) -> str:
+    """Return why git would run a file once it is checked out, in any spelling, or nothing."""
+    parts = [] if path_fault(path) else path.split("/")
+    names = [file_name_of(part).decode("utf-8", "ignore") for part in parts]
+    if any(map(is_gits, names)):
+        return "must not lead into .git: git would run the programs that it names"
+    if any(map(is_gits_head, names[-1:])):
+        return "must not be HEAD: git may take its folder for a repository, and run its programs"
+    return ""
 
 
 def path_in(arguments: JsonObject) -> str:
