@@ -404,6 +404,17 @@ class TestPatch:
     async def test_a_patch_that_cannot_be_read(self, bench: Bench) -> None:
         assert "cannot be read: line 1" in await bench.no("patch", "invalid", patch="hello")
 
+    async def test_a_folder_that_cannot_be_made_takes_all_back(self, bench: Bench) -> None:
+        bench.put(old="a\n")
+        before = bench.everything()
+        path = f"new/{'n' * 300}/f"
+        made = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
+        patch = "--- a/old\n+++ b/old\n@@ -1 +1 @@\n-a\n+b\n" + made
+        await bench.ok("read", path="old")
+        assert "File name too long" in await bench.no("patch", patch=patch)
+        assert "File name too long" in await bench.no("write", path=path, text="x")
+        assert bench.everything() == before
+
     async def test_what_fails_halfway_is_taken_back(self, bench: Bench) -> None:
         swapped = bench.root / "locked"
 

@@ -80,8 +80,8 @@ class Changer:
         try:
             for change in changes:
                 self._must_be(change.path, change.before)
-                done.append(change)
                 self._set(change.path, change.after)
+                done.append(change)
         except ToolRefusal:
             for change in reversed(done):
                 self._set(change.path, change.before)

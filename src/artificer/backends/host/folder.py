@@ -70,13 +70,16 @@ class Folder:
     @contextmanager
     def directory(self, parts: PathParts, *, make: bool = False) -> Iterator[int]:
         """A descriptor of a directory, made if asked for."""
-        handle = os.open(self.root, _DIRECTORY)
+        try:
+            handle = os.open(self.root, _DIRECTORY)
+        except OSError as error:
+            raise ToolRefusal(f"The folder cannot be opened: {error.strerror}.") from error
         try:
             for depth, part in enumerate(parts, 1):
-                if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(part, 0o777, dir_fd=handle)
                 try:
+                    if make:
+                        with suppress(FileExistsError):
+                            os.mkdir(part, 0o777, dir_fd=handle)
                     inner = os.open(part, _DIRECTORY, dir_fd=handle)
                 except OSError as error:
                     raise self._why(error, handle, parts[:depth]) from error
@@ -88,10 +91,10 @@ class Folder:
 
     def kind(self, parts: PathParts) -> os.stat_result | None:
         """Return the status of a path, links not followed; None if nothing is."""
-        if not parts:
-            return self.root.stat()
         try:
             with self.directory(parts[:-1]) as handle:
+                if not parts:
+                    return os.fstat(handle)
                 return os.stat(parts[-1], dir_fd=handle, follow_symlinks=False)
         except FileNotFoundError:
             return None
