@@ -236,6 +236,26 @@ class TestConfined:
         names = [tool.name for tool in Bench(tmp_path, write=False).executor.tools]
         assert names == ["host.read", "host.list", "host.stat", "host.glob", "host.grep"]
 
+    @pytest.mark.parametrize("is_link", [False, True])
+    async def test_a_folder_that_is_gone(self, bench: Bench, is_link: bool) -> None:
+        bench.put(**{"elsewhere/f": "x"})
+        elsewhere = bench.root.with_name("elsewhere")
+        (bench.root / "elsewhere").rename(elsewhere)
+        bench.root.rmdir()
+        if is_link:
+            bench.root.symlink_to(elsewhere)
+        calls: dict[str, dict[str, str]] = {
+            "read": {"path": "f"},
+            "list": {},
+            "stat": {"path": "."},
+            "glob": {"pattern": "*"},
+            "grep": {"pattern": "x"},
+            "write": {"path": "f", "text": "y"},
+        }
+        for tool, arguments in calls.items():
+            assert "folder cannot be opened" in await bench.no(tool, **arguments), tool
+        assert (elsewhere / "f").read_text() == "x"
+
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="does not exist"):
             HostExecutor(Host(folder=str(tmp_path / "x")), blobs=MemoryStore())

@@ -41,7 +41,7 @@ class HostExecutor:
         """Write the planned changes of calls to ``evidence`` (default: a temporary folder), and
         new contents to ``blobs``. Raises ConfigError: the folder does not exist.
         """
-        self._folder = Folder(Path(host.folder))
+        self._folder = Folder.found(Path(host.folder))
         self._known = KnownFiles(read_first=host.read_first)
         changer = Changer(self._folder, blobs, evidence)
         self._writer = HostWriter(self._folder, changer, self._known, host.protect)

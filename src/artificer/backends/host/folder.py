@@ -45,13 +45,18 @@ class Folder:
     """
 
     def __init__(self, root: Path) -> None:
-        """Raises ConfigError if the folder does not exist."""
-        self.root = root.resolve()
-        if not self.root.is_dir():
+        self.root = root
+
+    @classmethod
+    def found(cls, path: Path) -> Folder:
+        """Return the folder that a path leads to now. Raises ConfigError if there is none."""
+        root = path.resolve()
+        if not root.is_dir():
             raise ConfigError(
-                f"The folder {str(root)!r} for the host tools does not exist.",
+                f"The folder {str(path)!r} for the host tools does not exist.",
                 hint="Create it, or name another folder.",
             )
+        return cls(root)
 
     def parts(self, path: str) -> PathParts:
         """Read a path as a model wrote it: relative to the folder, or absolute and inside it."""
