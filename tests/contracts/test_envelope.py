@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artificer.backends.command.spec.envelope import Envelope, content_of
-from artificer.contracts.evidence import Stream
+from artificer.contracts.evidence import MAX_CONTENT, Stream, fitted
 from artificer.manifests.keys import OutputKeys
 from artificer.manifests.output import parse_output
 
@@ -62,3 +62,10 @@ def test_short_results_are_given_whole_and_long_ones_by_head_and_tail() -> None:
         content = json.loads(content_of(envelope, parsed))
         assert ("results" in content) is whole
         assert ("stdout" in content) is not whole
+
+
+@pytest.mark.req("envelope-any-output")
+def test_facts_that_are_too_long_themselves_come_to_an_end() -> None:
+    said = json.loads(fitted({"fault": "x" * (MAX_CONTENT + 1)}, "stdout", "y" * MAX_CONTENT))
+    assert len(said["fault"]) == MAX_CONTENT + 1
+    assert len(said["stdout"]) < 100

@@ -54,11 +54,14 @@ def evidence_text(envelope: Value, **shortened: JsonValue) -> str:
 
 
 def fitted(facts: Mapping[str, Any], key: str, text: str) -> str:
-    """Return the facts with the head and tail of a text, in MAX_CONTENT characters."""
+    """Return the facts with the head and tail of a text, in MAX_CONTENT characters.
+
+    Facts that are longer themselves are returned without the text.
+    """
     kept = MAX_CONTENT
     while True:
         content = compact({**facts, key: head_and_tail(text, kept)})
-        if len(content) <= MAX_CONTENT:
+        if len(content) <= MAX_CONTENT or not kept:
             return content
         kept = kept * 3 // 4  # escapes make JSON longer than its text
 
