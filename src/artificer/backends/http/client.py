@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from artificer.backends.http.spec.request import HttpRequest, resolved
+from artificer.backends.http.spec.request import MAX_URL, HttpRequest, resolved
 from artificer.contracts.public_address import is_public
 from artificer.system.tls import shared_context
 from artificer.values.release import RELEASE
@@ -183,7 +183,7 @@ def _redirected(ready: Ready, location: str, status: int) -> Ready:
         target = urljoin(ready.url, location).partition("#")[0]
     except ValueError:  # a bracket that nothing closes, most of all
         target = " "
-    if not target.isascii() or any(c <= " " for c in target):
+    if len(target) > MAX_URL or not target.isascii() or any(c <= " " for c in target):
         raise SendError("The server redirects to what is no URL.")
     here, there = _origin(ready.url), _origin(target)
     if there is None or (here != there and not _may_follow(ready, here, there)):
