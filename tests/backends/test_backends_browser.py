@@ -10,6 +10,7 @@ import pytest
 from browser_support import HEAD, SCOPE, Web, needs_browser
 from http_support import Seen, answer, serving
 
+from artificer.backends.browser.visit import MAX_RESULT
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
 from artificer.manifests.parse import parse_manifest
@@ -133,6 +134,37 @@ async def test_what_takes_too_long_ends_with_the_browser_and_is_told_once() -> N
             await web.do("extract")
             await web.do("extract")
             assert "all 5 interactions" in (await web.do("extract"))["fault"]
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-limits")
+async def test_what_a_page_says_of_itself_is_bounded() -> None:
+    state = '[browser.state]\nfields = ["title", "url"]\n'
+    with serving(site) as server:
+        async with Web(scope=SCOPE + state) as web:
+            await web.do("navigate", url=server.url + "/")
+            long = (
+                "document.title = 't'.repeat(1e6); history.pushState(0, '', '#' + 'u'.repeat(1e5))"
+            )
+            receipt = await web.call("execute_js", expression=long)
+            assert receipt.status == "ok"
+            assert len(receipt.content) < 32_000
+            assert len(receipt.evidence or "") < 16_000
+            assert (await web.do("extract"))["title"].startswith("ttt")
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-limits")
+async def test_what_is_read_of_a_page_is_bounded() -> None:
+    with serving(site) as server:
+        async with Web() as web:
+            await web.do("navigate", url=server.url + "/")
+            read = await web.do("execute_js", expression=f"'x'.repeat({MAX_RESULT})")
+            assert read["fault"] == f"Not kept: the result is longer than {MAX_RESULT} characters."
+            kept = await web.do("execute_js", expression=f"'x'.repeat({MAX_RESULT - 2})")
+            assert len(web.blobs.get(kept["blob"])) == MAX_RESULT
 
 
 @needs_browser

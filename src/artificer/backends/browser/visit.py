@@ -27,6 +27,13 @@ from artificer.manifests.keys import ToolKeys
 from artificer.ports import Attachment, BlobStore, Receipt, SecretFinder
 from artificer.ports.attachment import attachment_of
 from artificer.values.base import JsonValue
+from artificer.values.text import clip
+
+MAX_RESULT = 8 * 1024 * 1024
+"""Characters of what is read of a page."""
+
+MAX_FACT = 2_000
+"""Characters of a page's address, or of its title."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +180,13 @@ class Visit:
         return f"Logged in to {service}."
 
     async def _seen(self, page: BrowserPage) -> dict[str, object]:
-        """Return the page's state for the envelope of an action."""
+        """Return the page's state for the envelope of an action: a page may say anything of any
+        length.
+        """
         url, title = await page.where()
-        found: dict[str, object] = {"url": self._clean(url), "title": self._clean(title)}
+        found: dict[str, object] = {"url": self._short(url), "title": self._short(title)}
         found["state"] = {
-            name: self._clean(value) if isinstance(value, str) else value
+            name: self._short(value) if isinstance(value, str) else value
             for name, value in (await page.state(self._hosts)).items()
         }
         if self.site.tool.evidence.screenshots:
@@ -190,11 +199,16 @@ class Visit:
             return {"blob": await asyncio.to_thread(self.blobs.put, result)}
         if result is None:
             return {}
+        if len(result) > MAX_RESULT:
+            raise ActionError(f"Not kept: the result is longer than {MAX_RESULT} characters.")
         result = self._clean(result)
         if len(result) <= MAX_EVIDENCE and not self.site.tool.evidence.capture:
             return {"results": result}
         data = result.encode("utf-8", "replace")
         return {"results": result, "blob": await asyncio.to_thread(self.blobs.put, data)}
+
+    def _short(self, text: str) -> str:
+        return clip(self._clean(text), MAX_FACT)
 
     def _clean(self, text: str) -> str:
         """A text of the page without the secrets that were typed into it."""
