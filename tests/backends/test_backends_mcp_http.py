@@ -9,14 +9,17 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 from http_support import Seen, answer, serving
-from test_backends_mcp_asked import CONTRACT, Authority, call, client, rpc
+from test_backends_mcp_asked import CONTRACT, Authority, call, client, rpc, said
 
 from artificer.backends.mcp import http
 from artificer.backends.mcp.connection import MAX_RESPONSE, McpLink
-from artificer.backends.mcp.executor import discover
+from artificer.backends.mcp.executor import MAX_BLOBS, McpExecutor, discover
 from artificer.backends.mcp.server import McpServer
+from artificer.backends.mcp.spec.tools import MAX_TOOLS
 from artificer.errors import ConfigError
+from artificer.ports import Call
 from artificer.secrets.resolver import of_environment
+from artificer.storage.blobs.memory import MemoryStore
 
 
 @pytest.mark.req("mcp-client-http-bounded")
@@ -57,6 +60,48 @@ async def test_what_an_authorization_needs_is_no_stream_of_events() -> None:
             await discover(link, CONTRACT, None)
         await link.aclose()
     assert sent < 4 * MAX_RESPONSE
+
+
+@pytest.mark.req("mcp-client-http-bounded")
+async def test_a_result_of_countless_pictures_is_kept_in_part() -> None:
+    picture = {"type": "image", "data": "eA==", "mimeType": "image/png"}
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        message = json.loads(seen.body or b"{}")
+        if message.get("method") != "tools/call":
+            return rpc(seen)(handler, seen)
+        result = {"content": [picture] * (MAX_BLOBS + 1)}
+        return said({"jsonrpc": "2.0", "id": message["id"], "result": result})(handler, seen)
+
+    with serving(respond) as server:
+        link = McpLink(McpServer("far", url=server.url))
+        found = McpExecutor(link, await discover(link, CONTRACT, None), blobs=MemoryStore())
+        receipt = await found.execute(Call("r", "c", found.tools[0], {}, "k"))
+        await link.aclose()
+    assert receipt.status == "ok"
+    assert len(json.loads(receipt.evidence or "")["blobs"]) == MAX_BLOBS
+    assert "[image image/png: 1 bytes]" in receipt.content
+
+
+@pytest.mark.req("mcp-client-http-bounded")
+@pytest.mark.parametrize("size", [MAX_TOOLS, MAX_TOOLS + 1])
+async def test_a_server_has_so_many_tools_on_whatever_page(size: int) -> None:
+    listed = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(size)]
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        message = json.loads(seen.body or b"{}")
+        if message.get("method") != "tools/list":
+            return rpc(seen)(handler, seen)
+        result = {"tools": listed}
+        return said({"jsonrpc": "2.0", "id": message["id"], "result": result})(handler, seen)
+
+    with serving(respond) as server:
+        link = McpLink(McpServer("far", url=server.url))
+        try:
+            assert len(await discover(link, CONTRACT, None)) == size == MAX_TOOLS
+        except ConfigError as error:
+            assert size > MAX_TOOLS and f"lists more than {MAX_TOOLS} tools" in error.message
+        await link.aclose()
 
 
 @pytest.mark.req("mcp-client-http-private")

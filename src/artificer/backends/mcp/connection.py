@@ -80,14 +80,15 @@ class McpLink:
         tools: list[Tool] = []
         cursor: str | None = None
         seconds = self.server.start_seconds + CLOSE_PATIENCE  # more than the start alone may take
-        while len(tools) <= MAX_TOOLS:
+        while True:
             params = PaginatedRequestParams(cursor=cursor)
             page = await self._ask(ListToolsRequest(params=params), ListToolsResult, seconds)
             tools += page.tools
+            if len(tools) > MAX_TOOLS:
+                raise LinkError(f"it lists more than {MAX_TOOLS} tools")
             cursor = page.next_cursor
             if cursor is None or not page.tools:
                 return tools
-        raise LinkError(f"it lists more than {MAX_TOOLS} tools")
 
     async def call(
         self, tool: str, arguments: JsonObject, seconds: float, facts: CallFacts | None = None

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult, ContentBlock
 
 
+MAX_BLOBS = 256
+"""Images and the like that are kept of one result."""
+
+
 @dataclass(frozen=True)
 class McpTool:
     """A server's tool. One that a manifest declares has ``arguments`` and a ``field_map``."""
@@ -254,7 +258,7 @@ class McpExecutor:
             decoded = base64.b64decode(data, validate=True)
         except ValueError:
             return f"[{kind} {mime}: not base64]"
-        if self._blobs is None:
+        if self._blobs is None or len(found.blobs) == MAX_BLOBS:
             return f"[{kind} {mime}: {len(decoded)} bytes]"
         kept = self._link.redactor.clean_bytes(decoded)
         digest = await asyncio.to_thread(self._blobs.put, kept)
