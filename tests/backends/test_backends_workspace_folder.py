@@ -236,6 +236,18 @@ class TestHostileFolders:
         root = workspaces.must_resolve("w").root
         assert [path for path, _ in tree.walk(workspaces.blobs.get, root)] == ["file"]
 
+    @pytest.mark.parametrize("is_written", [False, True])
+    def test_a_pipe_in_the_place_of_the_mark_holds_nothing_up(
+        self, tmp_path: Path, workspaces: Workspaces, is_written: bool
+    ) -> None:
+        os.mkfifo(tmp_path / MARK)
+        writer = os.open(tmp_path / MARK, os.O_RDWR) if is_written else -1
+        (tmp_path / "file").write_text("x")
+        assert number(commit_folder(workspaces, "w", tmp_path)) == 1
+        assert CheckedOut.read((tmp_path / MARK).read_bytes()).version == 1
+        if is_written:
+            os.close(writer)
+
     def test_a_link_in_the_place_of_the_folder_is_refused(
         self, tmp_path: Path, workspaces: Workspaces
     ) -> None:

@@ -31,6 +31,7 @@ MAX_FILES = 100_000
 
 _FRESH_MARK = f"{MARK}.new"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class CheckedOut(Value):
@@ -201,9 +202,7 @@ def _scan(
             continue
         path = (*parts, segment_of(os.fsencode(name)))
         try:
-            opened = os.open(
-                name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle
-            )
+            opened = os.open(name, _READ, dir_fd=handle)
         except OSError as error:
             if error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP):
                 raise
@@ -252,14 +251,15 @@ def _mark(root: int, known: CheckedOut | None) -> None:
 
 def _read_mark(root: int) -> CheckedOut | None:
     try:
-        handle = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
+        handle = os.open(MARK, _READ, dir_fd=root)
     except OSError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return CheckedOut.read(file.read(4096))
-        except InvalidValueError:
-            return None
+    try:
+        return CheckedOut.read(os.read(handle, 4096))
+    except (OSError, InvalidValueError):  # a pipe or a directory can have the name too
+        return None
+    finally:
+        os.close(handle)
 
 
 @contextmanager
