@@ -19,6 +19,7 @@ from artificer.contracts.definition import EffectClass
 from artificer.contracts.schema import compile_schema
 from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
 from artificer.manifests.model import Manifest
+from artificer.manifests.output import parse_output
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.secrets.resolver import of_environment
@@ -564,6 +565,30 @@ async def test_a_huge_body_is_cut_and_said_to_be() -> None:
     assert "longer than" in read(receipt)["fault"]
     assert len(receipt.content) <= 32_000
     assert len(store.get(evidence["blob"])) == MAX_BODY
+
+
+@pytest.mark.req("http-bounded")
+async def test_the_loop_goes_on_while_a_long_body_is_read() -> None:
+    body = "a,b,c\n" + "1,2,3\n" * 400_000
+    gaps: list[float] = []
+
+    async def beat() -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            gaps.append(time.perf_counter() - before)
+
+    with serving(answer(body=body)) as server:
+        tool = make_tool({"url": server.url}, output={"format": "csv"}, seconds=60)
+        started = time.perf_counter()
+        parsed = parse_output(tool.output, body, complete=True)
+        seconds = time.perf_counter() - started
+        beats = asyncio.create_task(beat())
+        receipt = await call(tool)
+        beats.cancel()
+    assert parsed is not None
+    assert receipt.status == "ok"
+    assert max(gaps) < seconds / 2
 
 
 @pytest.mark.req("http-bounded")

@@ -70,7 +70,7 @@ async def judge_output(
         parsed: Parsed | None = await _run_parser(argv, manifest, start, seconds)
         written = str(output_file)
     else:
-        parsed = parse_output(rule, text, complete=complete)
+        parsed = await asyncio.to_thread(parse_output, rule, text, complete=complete)
         if parsed is None and written is not None:
             parsed = Parsed(text)
     if parsed is not None and parsed.fault:

@@ -206,8 +206,9 @@ class _Exchange:
             if status >= 400:
                 outcome = "client_error" if status < 500 else "server_error"
             return await self._receipt(outcome, f"The server answered {status}.", None)
-        complete = self._received.complete
-        parsed = parse_output(self._tool.output, self._text(), complete=complete)
+        parsed = await asyncio.to_thread(  # some formats take seconds for the longest body
+            parse_output, self._tool.output, self._text(), complete=self._received.complete
+        )
         if parsed is not None and parsed.fault:
             return await self._receipt("error", parsed.fault, parsed)
         return await self._receipt("success", None, parsed)
