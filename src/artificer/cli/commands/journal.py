@@ -161,7 +161,7 @@ class PruneOptions:
 
     runs: tuple[str, ...] = argument(nargs=-1)
     older_than: float | None = option(
-        type=NOT_NEGATIVE, metavar="DAYS", help="All runs that ended earlier."
+        type=NOT_NEGATIVE, metavar="DAYS", help="Also all runs that ended earlier."
     )
     reason: str = option(default="", metavar="TEXT", help="The reason; the tombstone contains it.")
     forever: bool = option(
