@@ -1,13 +1,14 @@
 """Which worker runs which tests: those of a module go to one worker, a few at a time.
 
 A worker that is sent one test after another costs a millisecond for each, and makes every fixture
-of a module that another worker has made already.
+of a module that another worker has made already. Tests that wait most of the time, for a page, a
+process or the end of its time, go to one worker: in three at once, the processors would be idle.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdist.scheduler import LoadGroupScheduling
@@ -15,6 +16,9 @@ from xdist.workermanage import WorkerController
 
 TOGETHER = 16
 """How many tests of a module a worker is sent at once: few enough that all workers end together."""
+
+WAITING = ("tests/backends/", "tests/bench/", "tests/studio/")
+"""Where most tests wait. Together they take as long as a third of all."""
 
 
 class Numbered(list[str]):
@@ -53,6 +57,16 @@ class Neighbours(LoadGroupScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return self._units[nodeid]
 
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Send a worker the next unit: the first worker one that waits, as long as there are any,
+        and the others one that does not.
+        """
+        waits = node is self.nodes[0]
+        fitting = (unit for unit, tests in self.workqueue.items() if _wait(tests) is waits)
+        if (unit := next(fitting, None)) is not None:
+            self.workqueue.move_to_end(unit, last=False)
+        super()._assign_work_unit(node)
+
     def mark_test_complete(
         self, node: WorkerController, item_index: int, duration: float = 0
     ) -> None:
@@ -62,3 +76,7 @@ class Neighbours(LoadGroupScheduling):
         unit = self._units[self.registered_collections[node][item_index]]
         if all(units[unit].values()):
             del units[unit]
+
+
+def _wait(tests: Iterable[str]) -> bool:
+    return next(iter(tests)).startswith(WAITING)
