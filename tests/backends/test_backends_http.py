@@ -575,8 +575,10 @@ async def test_the_loop_goes_on_while_a_long_body_is_read() -> None:
     async def beat() -> None:
         while True:
             before = time.perf_counter()
-            await asyncio.sleep(0.001)
-            gaps.append(time.perf_counter() - before)
+            try:
+                await asyncio.sleep(0.001)
+            finally:
+                gaps.append(time.perf_counter() - before)
 
     with serving(answer(body=body)) as server:
         tool = make_tool({"url": server.url}, output={"format": "csv"}, seconds=60)
@@ -586,9 +588,10 @@ async def test_the_loop_goes_on_while_a_long_body_is_read() -> None:
         beats = asyncio.create_task(beat())
         receipt = await call(tool)
         beats.cancel()
+        await asyncio.wait([beats])
     assert parsed is not None
     assert receipt.status == "ok"
-    assert max(gaps) < seconds / 2
+    assert max(gaps) < 0.8 * seconds, "in the loop it would take all of them, and more"
 
 
 @pytest.mark.req("http-bounded")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
@@ -66,17 +66,19 @@ def read_csv(text: str) -> JsonValue:
     text = text.removeprefix("\ufeff")  # as spreadsheets write it
     first = text.partition("\n")[0]
     delimiter = "\t" if "\t" in first else "|" if "|" in first and "," not in first else ","
+    lines = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
     try:
-        lines = list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True))
+        return _rows(lines)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    if not lines:
-        return []
-    names = lines[0]
+
+
+def _rows(lines: Iterator[list[str]]) -> JsonValue:
+    names = next(lines, [])
     if len(set(names)) < len(names):
         raise ValueError("two columns have the same name")
     rows: list[JsonValue] = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in enumerate(lines, start=2):
         if len(line) > len(names):
             raise ValueError(f"row {number} has {len(line)} values for {len(names)} columns")
         if line:
