@@ -86,8 +86,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors: many tests wait for a disk, a process or a page."""
-    return (os.cpu_count() or 1) + 1
+    """Two workers more than processors: many tests wait for a disk, a process or a page."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)

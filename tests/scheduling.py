@@ -1,8 +1,9 @@
 """Which worker runs which tests: those of a module go to one worker, a few at a time.
 
 A worker that is sent one test after another costs a millisecond for each, and makes every fixture
-of a module that another worker has made already. Tests that wait most of the time, for a page, a
-process or the end of its time, go to one worker: in three at once, the processors would be idle.
+of a module that another worker has made already. Half of the workers get the tests that wait most
+of the time, for a page, a process or the end of a timeout: if all waited at once, the processors
+would be idle.
 """
 
 from __future__ import annotations
@@ -17,8 +18,16 @@ from xdist.workermanage import WorkerController
 TOGETHER = 16
 """How many tests of a module a worker is sent at once: few enough that all workers end together."""
 
-WAITING = ("tests/backends/", "tests/bench/", "tests/studio/")
-"""Where most tests wait. Together they take as long as a third of all."""
+WAITING = (
+    "tests/backends/",
+    "tests/bench/",
+    "tests/cli/test_cli_build",
+    "tests/ownership/",
+    "tests/providers/",
+    "tests/runtime/builds/",
+    "tests/studio/",
+)
+"""Where most tests wait. Together they take as long as all others."""
 
 
 class Numbered(list[str]):
@@ -58,10 +67,8 @@ class Neighbours(LoadGroupScheduling):
         return self._units[nodeid]
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        """Send a worker the next unit: the first worker one that waits, as long as there are any,
-        and the others one that does not.
-        """
-        waits = node is self.nodes[0]
+        """Send a worker the next unit that suits it; when there is none, any."""
+        waits = node in self.nodes[: len(self.nodes) // 2]
         fitting = (unit for unit, tests in self.workqueue.items() if _wait(tests) is waits)
         if (unit := next(fitting, None)) is not None:
             self.workqueue.move_to_end(unit, last=False)
