@@ -23,6 +23,7 @@ from artificer.runtime.keeping import (
 )
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.snapshot import restore
 from artificer.runtime.verify import cited
 from artificer.system.utc import utc_day
 from artificer.values.parameters import named_parameters
@@ -115,15 +116,16 @@ class Maintenance:
                 build that was not promoted.
             NotFoundError: no such run, or it was pruned before.
         """
-        from artificer.wiring.builds import Builds
+        from artificer.wiring.builds import unpromoted
 
-        lost = "" if discard else await Builds(self._resources).unpromoted(run_id)
-        if lost:
-            raise OperatorError(
-                lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
-            )
         storage = self._resources.storage
         journal, aging = storage.journal, storage.aging
+        if not discard:
+            state = (await restore(journal, storage.blobs, storage.snapshots, run_id)).state
+            if lost := await unpromoted(self._resources.config, run_id, state):
+                raise OperatorError(
+                    lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
+                )
         if not isinstance(journal, Prunable):
             raise OperatorError(
                 "This world's storage cannot delete the contents of records.",

@@ -26,6 +26,7 @@ COMMANDS = (
     ("verify",),
     ("fsck",),
     ("gc", "--dry-run"),
+    ("prune", "--older-than", "0"),
     ("budget",),
     ("workspace", "list"),
     ("workspace", "show", "notes"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from artificer.archive import Archive
@@ -27,23 +27,11 @@ async def opened_run(
 ) -> AsyncIterator[tuple[World, str]]:
     """Open this project's world and provide it with the id of the run that ``word`` names.
 
-    See `opened_runs`. Raises NotFoundError.
-    """
-    async with opened_runs(settings, (word,), execution) as (world, (run_id,)):
-        yield world, run_id
-
-
-@asynccontextmanager
-async def opened_runs(
-    settings: Settings, words: Sequence[str], execution: ExecutionOptions | None = None
-) -> AsyncIterator[tuple[World, list[str]]]:
-    """Open this project's world and provide it with the ids of the runs that these words name.
-
-    They are found before the world is opened for writing, so a wrong name creates nothing.
+    It is found before the world is opened for writing, so a wrong name creates nothing.
     Raises NotFoundError.
     """
     config = configuration(settings, execution)
     async with Archive.open(config) as archive:
-        ids = [await archive.find(word) for word in words]
+        run_id = await archive.find(word)
     async with World.open(config) as world:
-        yield world, ids
+        yield world, run_id

@@ -134,28 +134,27 @@ class Builds:
         place = await BuildPlace.open(self._config, run, project)
         return await place.repository.diff(base, commit)
 
-    async def unpromoted(self, run: str) -> str:
-        """Return a sentence about the work of a completed build that is in no branch of its
-        project, and would be lost with it; '' for every other run.
-        """
-        state, folder = await self._state(run), build_folder(self._config, run)
-        build = state.build
-        if build is None or build.ended != "completed" or not (folder / "repo.git").is_dir():
-            return ""
-        if build.integration == build.base:
-            return ""
-        if await holds(Path(state.run_spec.project), build.integration):
-            return ""
-        specs = ", ".join(build.merged)
-        return (
-            f"The build {run} was never promoted: its work ({specs}, commit "
-            f"{build.integration[:12]}) is in no branch of {state.run_spec.project}, and would be "
-            "lost."
-        )
-
     async def _state(self, run: str) -> RunState:
         storage = self._world.storage
         return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+
+
+async def unpromoted(config: Config, run: str, state: RunState) -> str:
+    """Return a sentence about the work of a completed build that is in no branch of its project,
+    and would be lost with it; '' for every other run.
+    """
+    build, folder = state.build, build_folder(config, run)
+    if build is None or build.ended != "completed" or not (folder / "repo.git").is_dir():
+        return ""
+    if build.integration == build.base:
+        return ""
+    if await holds(Path(state.run_spec.project), build.integration):
+        return ""
+    specs = ", ".join(build.merged)
+    return (
+        f"The build {run} was never promoted: its work ({specs}, commit "
+        f"{build.integration[:12]}) is in no branch of {state.run_spec.project}, and would be lost."
+    )
 
 
 def project_folder(project: str | Path) -> Path:

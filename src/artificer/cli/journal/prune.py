@@ -8,18 +8,20 @@ from typing import get_args
 
 import click
 
-from artificer.archive import is_of_build
+from artificer.archive import Archive, is_of_build
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
-from artificer.cli.opened_world import opened_runs
+from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
 from artificer.cli.terminal.console import note, one_line, out
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
+from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.runtime.summary import RunSummary
 from artificer.system.utc import utc_text
+from artificer.wiring.builds import unpromoted
 from artificer.world import World
 
 _OVER = get_args(DeliverableStatus)
@@ -33,27 +35,36 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
     """Delete the contents of runs, or list the runs."""
     if not options.runs and options.older_than is None:
         raise click.UsageError("Name runs, or use --older-than DAYS.")
-    async with opened_runs(settings, options.runs) as (world, named):
-        chosen = await _choose(world, named, options)
+    config = configuration(settings)
+    async with Archive.open(config) as archive:
+        chosen = await _choose(archive, config, options)
+    if not options.forever:
         for summary in chosen:
-            if options.forever:
-                await world.maintenance.prune(
-                    summary.run, by=user_name(), reason=options.reason, discard=options.discard
-                )
-            begun = utc_text(summary.at) if summary.at else ""
-            out(f"{summary.run}  {begun}  {one_line(summary.prompt, 60)}".rstrip())
-    word = "pruned" if options.forever else "would prune"
-    hint = "" if options.forever else "; --forever deletes them"
-    note(f"{word} {count(len(chosen), 'run')}{hint}")
+            _print(summary)
+        note(f"would prune {count(len(chosen), 'run')}; --forever deletes them")
+        return Exit.OK
+    async with World.open(config) as world:
+        for summary in chosen:
+            await world.maintenance.prune(
+                summary.run, by=user_name(), reason=options.reason, discard=options.discard
+            )
+            _print(summary)
+    note(f"pruned {count(len(chosen), 'run')}")
     return Exit.OK
 
 
-async def _choose(world: World, named: list[str], options: PruneOptions) -> list[RunSummary]:
+def _print(summary: RunSummary) -> None:
+    begun = utc_text(summary.at) if summary.at else ""
+    out(f"{summary.run}  {begun}  {one_line(summary.prompt, 60)}".rstrip())
+
+
+async def _choose(archive: Archive, config: Config, options: PruneOptions) -> list[RunSummary]:
     """The runs to prune, with those that chosen builds started.
 
     Raises OperatorError for one that was named and can continue, before anything is pruned.
     """
-    every = await world.archive.summaries()
+    named = [await archive.find(word) for word in options.runs]
+    every = await archive.summaries()
     statuses = {s.run: s.status for s in every}
     for run in named:
         if _goes_on(statuses.get(run, "")):
@@ -69,7 +80,7 @@ async def _choose(world: World, named: list[str], options: PruneOptions) -> list
             )
     chosen = [s for s in every if s.run in named or _is_old(s, statuses, options.older_than)]
     if not options.discard:
-        chosen = await _promoted(world, chosen, named)
+        chosen = await _promoted(archive, config, chosen, named)
     return chosen + _started_by(chosen, every)
 
 
@@ -83,11 +94,15 @@ def _started_by(chosen: list[RunSummary], every: list[RunSummary]) -> list[RunSu
     return [s for s in found if not _goes_on(s.status)]
 
 
-async def _promoted(world: World, chosen: list[RunSummary], named: list[str]) -> list[RunSummary]:
+async def _promoted(
+    archive: Archive, config: Config, chosen: list[RunSummary], named: list[str]
+) -> list[RunSummary]:
     """The runs that hold no unpromoted work. Raises OperatorError for one that was named."""
     safe, kept = [], []
     for summary in chosen:
-        lost = await world.builds.unpromoted(summary.run) if summary.status == "completed" else ""
+        lost = ""
+        if summary.status == "completed":
+            lost = await unpromoted(config, summary.run, (await archive.get(summary.run)).state)
         if lost and summary.run in named:
             raise OperatorError(
                 lost,
