@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import logging
+import time
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -20,6 +22,8 @@ from artificer.errors import ConfigError
 from artificer.ports import Call
 from artificer.secrets.resolver import of_environment
 from artificer.storage.blobs.memory import MemoryStore
+
+EVENTS = {"Content-Type": "text/event-stream"}
 
 
 @pytest.mark.req("mcp-client-http-bounded")
@@ -102,6 +106,37 @@ async def test_a_server_has_so_many_tools_on_whatever_page(size: int) -> None:
         except ConfigError as error:
             assert size > MAX_TOOLS and f"lists more than {MAX_TOOLS} tools" in error.message
         await link.aclose()
+
+
+@pytest.mark.req("mcp-client-http-bounded")
+async def test_a_server_that_ends_its_messages_at_once_is_not_asked_without_a_pause() -> None:
+    asked: list[float] = []
+    loop, often = asyncio.get_running_loop(), asyncio.Event()
+
+    def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        if seen.method == "GET":
+            asked.append(time.monotonic())
+            if len(asked) == 4:
+                loop.call_soon_threadsafe(often.set)
+            return answer(200, "retry: 0\nid: 1\ndata: \n\n", EVENTS)(handler, seen)
+        if seen.method == "DELETE":
+            return answer(200)(handler, seen)
+        message = json.loads(seen.body or b"{}")
+        if message.get("method") != "initialize":
+            return rpc(seen)(handler, seen)
+        about = {"name": "s", "version": "1"}
+        version = message["params"]["protocolVersion"]
+        result = {"protocolVersion": version, "capabilities": {}, "serverInfo": about}
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        headers = {"Content-Type": "application/json", "Mcp-Session-Id": "s"}
+        return answer(200, body, headers)(handler, seen)
+
+    with serving(respond) as server:
+        link = McpLink(McpServer("far", url=server.url))
+        await discover(link, CONTRACT, None)
+        await often.wait()
+        await link.aclose()
+    assert asked[3] - asked[0] > 2 * http.LISTEN_EVERY
 
 
 @pytest.mark.req("mcp-client-http-private")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping
 
 import httpx2
@@ -10,6 +12,9 @@ from artificer.backends.http.client import place_of, resolve_by_system
 from artificer.contracts.public_address import is_public
 from artificer.system.http_bounds import bounds
 from artificer.system.tls import shared_context
+
+LISTEN_EVERY = 0.25
+"""Seconds between two streams of a server's own messages. It says when the SDK connects again."""
 
 
 def bounded_client(
@@ -40,12 +45,20 @@ class _Guarded(httpx2.AsyncHTTPTransport):
         super().__init__(verify=shared_context())
         places = {place for url in own if (place := place_of(url))}
         self._own = places | {(host, 443) for host, port in places if port == 80}
+        self._listen_at = 0.0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET" and _asks_for_events(request):
+            await self._pause()
         place = place_of(str(request.url))
         if place not in self._own:
             request = await _pinned(request, place)
         return await super().handle_async_request(request)
+
+    async def _pause(self) -> None:
+        now = time.monotonic()
+        at, self._listen_at = self._listen_at, max(now, self._listen_at) + LISTEN_EVERY
+        await asyncio.sleep(max(0, at - now))
 
 
 async def _pinned(request: httpx2.Request, place: tuple[str, int] | None) -> httpx2.Request:
