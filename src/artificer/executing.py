@@ -18,6 +18,7 @@ from artificer.events import RunEvent
 from artificer.ports import Prompt
 from artificer.runs import Run, make_run, text_of
 from artificer.runtime.engine import Send
+from artificer.runtime.load import first_spec
 from artificer.runtime.snapshot import restore
 from artificer.runtime.stream import watch
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
@@ -116,7 +117,8 @@ async def forked(
 
 async def cancelled(resources: WorldResources, run_id: str, reason: str) -> Run:
     """End a run that is idle, or whose process has died."""
-    state = await idle_engine(resources).cancel(run_id, reason)
+    spec = await first_spec(resources.storage.journal, resources.storage.blobs, run_id)
+    state = await idle_engine(resources, spec).cancel(run_id, reason)
     await _tidy(resources, run_id, state)
     return await make_run(resources.storage, run_id, state)
 
@@ -158,4 +160,4 @@ async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None
         return
     from artificer.wiring.builds import tidied
 
-    await tidied(idle_engine(resources), run_id, state, resources.config)
+    await tidied(idle_engine(resources, state.run_spec), run_id, state, resources.config)

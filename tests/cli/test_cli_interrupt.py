@@ -137,6 +137,33 @@ async def test_a_tool_under_way_is_ended_and_answered_after_the_resume(shell: Sh
     assert '"ok":false' in answer["content"]
 
 
+@pytest.mark.req("cli-cancel")
+@pytest.mark.parametrize("dies_first", [True, False])
+async def test_a_run_that_is_cancelled_during_a_call_replays(
+    shell: Shell, dies_first: bool
+) -> None:
+    """The next request to the model is recorded as its own provider would send it."""
+    tools = shell.cwd / "tools"
+    tools.mkdir()
+    (tools / "sleeper.clad.toml").write_text(SLEEPER, encoding="utf-8")
+    async with StrictServer(Calls(("sleeper", '{"file": "begun"}'))) as server:
+        shell.configure(server.url)
+        process = await shell.start("run", "--kind", "chat", "Sleep", "--tools", "tools")
+        await lines_until(process.stderr, "turn 1")
+        await until(lambda: any(path.stat().st_size for path in shell.cwd.rglob("begun")))
+        if dies_first:
+            process.kill()
+            await process.wait()
+        cancelled = await shell.run("cancel", "last")
+        if not dies_first:
+            process.terminate()
+        await finish(process)
+    assert (cancelled.code, cancelled.out) == (0, "cancelled\n")
+    replayed = await shell.run("replay", "last")
+    assert replayed.code == 0, replayed.out
+    assert "2 model requests" in replayed.out
+
+
 @pytest.mark.req("cli-interrupt-twice")
 async def test_the_second_signal_ends_what_does_not_end() -> None:
     process = await asyncio.create_subprocess_exec(

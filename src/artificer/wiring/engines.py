@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from artificer.core.facts import Judges, OutputCheck
 from artificer.core.policy import Policy
+from artificer.core.spec import RunSpec
 from artificer.errors import AuthorError
 from artificer.ports import Approver, Provider
 from artificer.providers.caller import NAME as CALLER
@@ -18,6 +19,7 @@ from artificer.runtime.perform import Performer
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS
 from artificer.telemetry.enable import with_telemetry
 from artificer.values.arguments import instance
+from artificer.wiring.providers import mapper_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.toolbox import ToolBox
 
@@ -97,6 +99,11 @@ def build_engine(
     )
 
 
-def idle_engine(world: WorldResources) -> Engine:
-    """Return an engine that ends runs, and asks no model."""
-    return build_engine(world, world.providers.get("scripted"), ToolBox.empty())
+def idle_engine(world: WorldResources, spec: RunSpec | None = None) -> Engine:
+    """Return an engine that ends runs, and asks no model.
+
+    ``spec`` is that of a run whose open calls it settles: a request may follow from them, which is
+    recorded as the run's provider would send it.
+    """
+    mapper = mapper_of(spec, world.config, world.providers.own)
+    return build_engine(world, mapper or world.providers.get("scripted"), ToolBox.empty())

@@ -138,7 +138,8 @@ async def _end_child(world: WorldResources, run: str, state: RunState, why: str)
     """End a run and those below it; return whether it has ended, not only about to end."""
     try:
         take_over = state.run_spec.submission is None
-        ended = await idle_engine(world).cancel(run, why, take_over=take_over)
+        engine = idle_engine(world, state.run_spec)
+        ended = await engine.cancel(run, why, take_over=take_over)
     except (OwnedError, Fenced):  # a worker executes it, and ends it with what is in progress
         await _have_it_end(world, run, state, why)
         return False
