@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
+import signal
 import socket
 import sys
 import urllib.error
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_kit import finish, until
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult
 
@@ -162,6 +165,48 @@ async def test_a_cancelled_call_ends_the_program_and_the_run(tmp_path: Path) -> 
     assert first.state.reason == "cancelled"
 
 
+@pytest.mark.req("cli-interrupt")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_a_signal_ends_the_server_of_a_client_that_stays(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    process, stdin = await _bare_client(tmp_path)
+    stdin.write(_message("tools/call", name="write", arguments={"file": "out"}))
+    await _grows(tmp_path / "out")
+    process.send_signal(number)
+    assert (await finish(process)).code == code
+    await _rests(tmp_path / "out")
+    assert await _reasons(tmp_path) == ["cancelled"]
+
+
+@pytest.mark.req("cli-interrupt")
+async def test_a_signal_ends_the_server_of_a_client_that_does_not_read(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    process, stdin = await _bare_client(tmp_path, stdout=writer)
+    for number in range(2, 100):
+        stdin.write(_message("tools/list", number=number))
+    await until(lambda: not select.select((), (writer,), (), 0)[1])
+    process.send_signal(signal.SIGTERM)
+    assert (await finish(process)).code == 143
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.req("cli-pipe")
+async def test_a_client_that_goes_away_ends_the_server_quietly(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    process, stdin = await _bare_client(tmp_path, stdout=writer)
+    os.close(writer)
+    stdin.write(_message("tools/call", name="write", arguments={"file": "out"}))
+    await _grows(tmp_path / "out")
+    os.close(reader)
+    stdin.write(_message("tools/list", number=3))
+    ended = await finish(process)
+    assert (ended.code, ended.err) == (141, "")
+    await _rests(tmp_path / "out")
+    assert await _reasons(tmp_path) == ["cancelled"]
+
+
 @pytest.mark.req("mcp-server-cancel")
 async def test_a_client_that_wants_to_know_is_told_of_progress(tmp_path: Path) -> None:
     told: list[tuple[float, float | None]] = []
@@ -202,6 +247,33 @@ async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
     finally:
         process.terminate()
         await process.wait()
+
+
+async def _bare_client(
+    folder: Path, **streams: Any
+) -> tuple[asyncio.subprocess.Process, asyncio.StreamWriter]:
+    """A server over stdio that was greeted, and what it reads."""
+    write_manifests(folder)
+    pipe = asyncio.subprocess.PIPE
+    options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "cwd": folder, **streams}
+    process = await preloaded.start(*arguments(folder), **options)
+    assert process.stdin is not None
+    client = {"name": "bare", "version": "1"}
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    process.stdin.write(_message("initialize", number=1, **greeting))
+    process.stdin.write(_message("notifications/initialized", number=None))
+    return process, process.stdin
+
+
+def _message(method: str, *, number: int | None = 2, **params: Any) -> bytes:
+    body = {"jsonrpc": "2.0", "method": method, "params": params}
+    return json.dumps(body if number is None else {**body, "id": number}).encode() + b"\n"
+
+
+async def _reasons(folder: Path) -> list[str | None]:
+    """Why the runs have ended."""
+    async with World.open(Config(home=folder / "home", project="p")) as world:
+        return [(await world.get(run)).state.reason for run in await world.archive.runs()]
 
 
 def _status(url: str, host: str) -> int:

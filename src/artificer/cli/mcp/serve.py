@@ -14,7 +14,8 @@ from artificer.cli.commands.mcp import McpOptions
 from artificer.cli.commands.shared import ExecutionOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.mcp.resources import Resources
-from artificer.cli.mcp.server import ToolServer, serve_http, serve_stdio
+from artificer.cli.mcp.server import ToolServer, serve_http
+from artificer.cli.mcp.stdio import serve_stdio
 from artificer.cli.mcp.wire import Served
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note

@@ -128,17 +128,6 @@ class ToolServer:
         return call
 
 
-def serve_stdio(server: Server[Any]) -> Any:
-    """Serve on standard input and output until the client closes them."""
-    from mcp.server.stdio import stdio_server
-
-    async def serve() -> None:
-        async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
-
-    return serve()
-
-
 async def serve_http(server: Server[Any], port: int) -> None:
     """Serve at ``http://127.0.0.1:PORT/mcp``, to this machine alone, until cancelled.
 
