@@ -40,7 +40,7 @@ async def send_signal(
     """
     state = (await world.get(run_id)).state
     if earlier := await _answered_before(world, run_id, state.letters, signal):
-        _require_same(run_id, earlier, signal)
+        _require_same(run_id, earlier, signal, has_ended=state.status is not None)
         goes_on = await _goes_on(world, resumes or run_id)
         note(f"run {run_id} has this answer already{_from(earlier)}; {goes_on}")
         return Exit.OK
@@ -76,13 +76,17 @@ async def _answered_before(
     return None
 
 
-def _require_same(run_id: str, earlier: AnswerCall | Resolve, signal: Signal) -> None:
+def _require_same(
+    run_id: str, earlier: AnswerCall | Resolve, signal: Signal, *, has_ended: bool
+) -> None:
     """Raise OperatorError if the answer that counts is another one."""
     if _answer_of(earlier) != _answer_of(signal):
+        more = f"To tell the model more: artificer follow-up {run_id}"
+        end = f"To end the run at once: artificer cancel {run_id}"
         raise OperatorError(
             f"Run {run_id} has another answer about this call already: "
             f"{_answer_of(earlier)}{_from(earlier)}. The first one counts.",
-            hint=f"Nothing was sent. To end the run at once: artificer cancel {run_id}",
+            hint=f"Nothing was sent. {more if has_ended else end}",
         )
 
 
