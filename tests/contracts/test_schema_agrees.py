@@ -199,6 +199,7 @@ def test_a_long_value_of_a_large_union_is_explained_too() -> None:
     "other",
     [
         {"$ref": "#/properties/x/anyOf/0"},
+        {"$dynamicRef": "#/properties/x/anyOf/0"},
         {"const": {"anyOf": [{"type": "string"}]}},
         {"dependentRequired": {"anyOf": ["b"]}},
         {"properties": {"anyOf": {"type": "string"}}},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
+from artificer.contracts.schema_cost import REFERENCES
 from artificer.values.base import JsonObject, JsonValue
 
 _UNIONS = ("anyOf", "oneOf")
@@ -70,7 +71,9 @@ def _refers_to_branch(node: JsonValue) -> bool:
         return any(map(_refers_to_branch, node))
     if not isinstance(node, dict):
         return False
-    reference = node.get("$ref")
-    if isinstance(reference, str) and not set(_UNIONS).isdisjoint(unquote(reference).split("/")):
+    paths = [
+        unquote(path).split("/") for key in REFERENCES if isinstance(path := node.get(key), str)
+    ]
+    if any(not set(_UNIONS).isdisjoint(path) for path in paths):
         return True
     return any(map(_refers_to_branch, node.values()))
