@@ -117,13 +117,16 @@ def test_an_emoji_and_the_words_of_other_scripts_are_shown_as_they_are() -> None
     seen = (
         "\N{MAN}\u200d\N{WOMAN} \N{HEAVY BLACK HEART}\ufe0f\u200d\N{FIRE} 1\ufe0f\u20e3",
         "\t\n caf\xe9",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0915\u094d\u200c\u0937",
         "\u0645 \u0915\u094d\u200d\u0937 \uac00 \u65e5\u672c",
     )
     assert [clean(text) for text in seen] == [visible(text) for text in seen] == [*seen]
 
 
 @pytest.mark.req("cli-hostile-text")
-@pytest.mark.parametrize("hidden", ["\u3164", "\uffa0", "\u034f", "\ufe0f", "\u200d", "\U000e0101"])
+@pytest.mark.parametrize(
+    "hidden", ["\u3164", "\uffa0", "\u034f", "\ufe0f", "\u200c", "\u200d", "\U000e0101"]
+)
 def test_nothing_hides_between_two_letters(hidden: str) -> None:
     assert len(clean(f"a{hidden}b")) > 6
     assert visible(f"a{hidden}b") == f"a\u27e8U+{ord(hidden):04X}\u27e9b"

@@ -78,8 +78,9 @@ async def seen_late(page: Any) -> None:
 async def test_what_forms_does_not_hide_or_reverse_letters(
     studio: Studio, model: PacedDouble, page: Any
 ) -> None:
-    hidden = "a\u202eb\u200bc\u3164d"
-    shown = "a\u27e8U+202E\u27e9b\u27e8U+200B\u27e9c\u27e8U+3164\u27e9d"
+    word = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    hidden = f"a\u202eb\u200bc\u3164d {word}"
+    shown = f"a\u27e8U+202E\u27e9b\u27e8U+200B\u27e9c\u27e8U+3164\u27e9d {word}"
     await entered(page, studio)
     await page.get_by_label("What should it do?").fill("Go.")
     await page.get_by_role("button", name="Run", exact=True).click()

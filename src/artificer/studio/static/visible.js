@@ -1,7 +1,7 @@
 // Text with its invisible characters shown by their numbers, as in what the studio's server writes.
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-const KEPT = "\n\t\u200d\ufe0f"; // the last two within emoji: the record shows those elsewhere
+const KEPT = "\n\t\u200c\u200d\ufe0e\ufe0f"; // the last four within words and emoji: the record shows those elsewhere
 
 const numbered = (character) => `\u27e8U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
 
