@@ -129,7 +129,7 @@ def visible(text: str) -> str:
     """A text whose invisible characters are shown by their numbers.
 
     Those that change the direction of a line could make a call look like another one, and so could
-    many marks upon one letter, which cover the lines above and below.
+    many marks on one letter, which cover the lines above and below.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -139,7 +139,8 @@ def visible(text: str) -> str:
 def _unstacked(text: str) -> Iterator[str]:
     marks = 0
     for character in text:
-        marks = marks + 1 if category(character) in ("Mn", "Me") else 0
+        if character not in "\u200c\u200d":  # the marks after it are on the same letter
+            marks = marks + 1 if category(character) in ("Mn", "Me") else 0
         yield character if marks <= MAX_MARKS else numbered(character)
 
 

@@ -5,8 +5,10 @@ const KEPT = "\n\t\u200c\u200d\ufe0e\ufe0f"; // the last four within words and e
 
 const numbered = (character) => `\u27e8U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
 
-const STACKED = /([\p{Mn}\p{Me}]{4})([\p{Mn}\p{Me}]+)/gu; // more marks upon a letter cover other lines
+// More marks on a letter cover other lines.
+const STACKED = /((?:[\p{Mn}\p{Me}][\u200c\u200d]*){4})([\p{Mn}\p{Me}\u200c\u200d]+)/gu;
+const MARK = /[\p{Mn}\p{Me}]/gu;
 
 export const visible = (text) => text
   .replace(UNSEEN, (found) => (KEPT.includes(found) ? found : numbered(found)))
-  .replace(STACKED, (_, kept, more) => kept + [...more].map(numbered).join(""));
+  .replace(STACKED, (_, kept, more) => kept + more.replace(MARK, numbered));
