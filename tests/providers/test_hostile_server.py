@@ -101,6 +101,14 @@ async def test_what_a_server_packs_is_not_unpacked(status: bytes, protocol: Prot
 
 
 @pytest.mark.req("provider-hostile-stream")
+@pytest.mark.parametrize("coding", [b"", b"identity", b"Identity"])
+async def test_a_header_that_names_no_compression_is_not_taken_for_one(coding: bytes) -> None:
+    stop = b'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}\n\n'
+    said = reply(await ask("chat", Flood(STREAM + b"\r\nContent-Encoding: " + coding, stop)))
+    assert said.blocks == (TextBlock(text="Hi"),)
+
+
+@pytest.mark.req("provider-hostile-stream")
 @pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\r\r"])
 async def test_a_stream_of_any_length_is_read_event_by_event(
     end: str, monkeypatch: pytest.MonkeyPatch

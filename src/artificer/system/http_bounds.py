@@ -30,8 +30,9 @@ def bounds(limit: int, may_stream: Callable[[httpx2.Request], bool] = lambda _: 
         is_stream = response.is_success and kind.startswith("text/event-stream")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             events = is_stream and may_stream(response.request)
-            coding = response.headers.get("content-encoding", "identity").lower()
-            response.stream = _Bounded(response.stream, limit, events, coding == "identity")
+            coding = response.headers.get("content-encoding", "").lower()
+            plain = coding in ("", "identity")
+            response.stream = _Bounded(response.stream, limit, events, plain)
 
     return {"request": [ask], "response": [bound]}
 
