@@ -160,15 +160,16 @@ async def test_the_address_that_was_checked_is_connected_to(
 
     async def resolve(host: str, port: int) -> list[str]:
         asked.append((host, port))
-        return ["127.0.0.1"]
+        return ["127.0.0.2", "127.0.0.1"]  # nothing listens at the first
 
     monkeypatch.setattr(http, "resolve_by_system", resolve)
     monkeypatch.setattr(http, "is_public", lambda _: True)
     with serving(answer(body="there")) as server:
         async with http.bounded_client({}, 100, "http://own.example/") as found:
-            reply = await found.get(f"http://other.example:{server.port}/x")
+            reply = await found.post(f"http://other.example:{server.port}/x", content="here")
         assert reply.text == "there"
         assert server.seen[0].headers["Host"] == f"other.example:{server.port}"
+        assert server.seen[0].body == b"here"
     assert asked == [("other.example", server.port)]
 
 

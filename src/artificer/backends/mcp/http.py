@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import httpx2
 
-from artificer.backends.http.client import place_of, resolve_by_system
+from artificer.backends.http.client import MAX_ADDRESSES, place_of, resolve_by_system
 from artificer.contracts.public_address import is_public
 from artificer.system.http_bounds import bounds
 from artificer.system.tls import shared_context
@@ -22,8 +22,8 @@ def bounded_client(
 ) -> httpx2.AsyncClient:
     """A client whose responses have at most ``limit`` bytes, streams of events excepted.
 
-    ``own`` are URLs that the operator wrote. Where an authorization leads besides is for a server
-    to say, and must be public.
+    ``own`` are URLs that the operator wrote. A server says where else an authorization leads, and
+    that must be public.
     """
     return httpx2.AsyncClient(
         headers=dict(headers),
@@ -51,9 +51,16 @@ class _Guarded(httpx2.AsyncHTTPTransport):
         if request.method == "GET" and _asks_for_events(request):
             await self._pause()
         place = place_of(str(request.url))
-        if place not in self._own:
-            request = await _pinned(request, place)
-        return await super().handle_async_request(request)
+        if place in self._own:
+            return await super().handle_async_request(request)
+        host, port = place or ("", 0)
+        failure = httpx2.ConnectError(f"{host} has no address.", request=request)
+        for address in (await _public(host, port, request))[:MAX_ADDRESSES]:
+            try:
+                return await super().handle_async_request(_pinned(request, host, address))
+            except httpx2.ConnectError as error:
+                failure = error
+        raise failure
 
     async def _pause(self) -> None:
         now = time.monotonic()
@@ -61,18 +68,22 @@ class _Guarded(httpx2.AsyncHTTPTransport):
         await asyncio.sleep(max(0, at - now))
 
 
-async def _pinned(request: httpx2.Request, place: tuple[str, int] | None) -> httpx2.Request:
-    """The request to the address that was checked: its name may lead elsewhere a moment later."""
-    host, port = place or ("", 0)
+async def _public(host: str, port: int, request: httpx2.Request) -> list[str]:
+    """Return the addresses of a host. Raises ConnectError for one that is not public."""
     try:
         addresses = await resolve_by_system(host, port)
     except (OSError, UnicodeError) as error:
         raise httpx2.ConnectError(f"{host} cannot be resolved.", request=request) from error
     if not all(map(is_public, addresses)):
         raise httpx2.ConnectError(f"{host} is not on the public internet.", request=request)
+    return addresses
+
+
+def _pinned(request: httpx2.Request, host: str, address: str) -> httpx2.Request:
+    """The request to an address that was checked: its name may lead elsewhere a moment later."""
     return httpx2.Request(
         request.method,
-        request.url.copy_with(host=addresses[0]),
+        request.url.copy_with(host=address),
         headers=request.headers,
         stream=request.stream,
         extensions={**request.extensions, "sni_hostname": host},
