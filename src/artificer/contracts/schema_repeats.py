@@ -11,10 +11,10 @@ from artificer.contracts.schema_cost import REFERENCES, SchemaReferences
 from artificer.values.base import JsonObject, JsonValue
 
 LEAST = 20_000
-"""Applications that always may be made."""
+"""Applications that are always allowed."""
 
 PER_PART = 1_000
-"""Applications for each part of a value that may be made, if the schema has so many subschemas."""
+"""Applications that are allowed for each part of a value; at most one for each subschema."""
 
 
 def takes_too_long(schema: JsonObject, value: JsonValue) -> bool:

@@ -127,7 +127,7 @@ def _known(element: ElementTree.Element) -> ElementTree.Element:
 
 
 def _is_harmless(tag: str, element: ElementTree.Element) -> bool:
-    """Whether a width cannot put words upon other words, such as a digit upon a value."""
+    """Whether a width cannot put words over other words, such as a digit over a value."""
     if tag == "mspace":
         return _SPACE.fullmatch(element.attrib["width"]) is not None
     return "".join(element.itertext()) == _STROKE

@@ -37,7 +37,7 @@ def _numeric(character: str) -> bool:
 
 _FORMULA = "\ufffc"
 _FIGURES = _FORMULA * 2
-"""The stand-ins for a formula, and for one that holds digits."""
+"""The signs that replace a formula, and one that holds digits."""
 
 
 def glued_by_formulas(pieces: Iterable[tuple[str, bool]], mark: re.Pattern[str]) -> Iterator[int]:
@@ -46,12 +46,12 @@ def glued_by_formulas(pieces: Iterable[tuple[str, bool]], mark: re.Pattern[str])
     ``pieces`` are the text and the formulas of a paragraph in order, each with whether it is one.
     Both are read as one run: ``$-${value}`` and ``$17$ {value}`` could pass for other values.
     """
-    text = "".join(_stand_in(content) if is_formula else content for content, is_formula in pieces)
+    text = "".join(_replaced(content) if is_formula else content for content, is_formula in pieces)
     found = mark.pattern
     near = f"(?:{_FORMULA}|{_FIGURES}\\s){found}|{found}(?=\\s?{_FIGURES}|{_FORMULA})"
     for match in re.finditer(near, text):
         yield int(match[1] or match[2])
 
 
-def _stand_in(formula: str) -> str:
+def _replaced(formula: str) -> str:
     return _FIGURES if re.search(r"\d", formula) else _FORMULA

@@ -176,7 +176,7 @@ def _tokens(marks: Marks, *, notes: bool) -> list[Token]:
 
 
 def _glue(children: Sequence[Token], marks: Marks) -> None:
-    """Mark the values that a formula could pass for a part of."""
+    """Mark the values next to a formula that could pass for a part of them."""
     pieces = ((child.content, child.type in MATH) for child in children)
     for index in glued_by_formulas(pieces, marks.pattern):
         citation = marks.citations[index]

@@ -3,7 +3,7 @@
 The key is random, made at every start, and is part of the address that ``artificer studio``
 prints. It is exchanged for a cookie that scripts cannot read and other sites cannot send. The
 browser that the command starts gets another key, which opens one session: all users of a machine
-see with what words a program was started.
+can read the command line of a program.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ _EVENT_ENDS = (b"\n\n", b"\r\r", b"\n\r\n")
 def bounds(limit: int, may_stream: Callable[[httpx2.Request], bool] = lambda _: True) -> Hooks:
     """Return hooks that stop a response after ``limit`` bytes, and one that is compressed.
 
-    An answer to a request that ``may_stream`` can be a stream of events of any length; then each
-    event has the limit.
+    If ``may_stream`` accepts the request, the answer can be a stream of events of any length, and
+    the limit is that of each event.
     """
 
     async def ask(request: httpx2.Request) -> None:

@@ -1,9 +1,9 @@
 """Messages between the SDK and a server, without what the other side must not learn.
 
 The SDK passes the text of every error to OpenTelemetry, in spans of its own, and logs what a server
-sends and it cannot read: there a server may echo secrets, and address the terminal. And it puts the
-trace and the baggage of whatever span is current into every request, for every server: those are
-taken out, and a server gets the trace of a call if it may know it.
+sends and it cannot read: a server may echo secrets there, or send escape sequences to the terminal.
+And it puts the trace and the baggage of the current span into every request, for every server:
+those are taken out, and a server gets the trace of a call if it may know it.
 """
 
 from __future__ import annotations

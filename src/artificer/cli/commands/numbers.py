@@ -1,6 +1,7 @@
-"""The numbers that options take: those that every later step can compute with and record.
+"""The numbers that options accept: those that every later step can compute with and record.
 
-JSON has no larger whole numbers, a database has none of 65 bits, and NaN passes any range.
+JSON readers round whole numbers above 2**53 - 1, a database has 64 bits for one, and NaN passes
+every check of a range.
 """
 
 from __future__ import annotations
