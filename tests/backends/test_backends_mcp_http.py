@@ -162,10 +162,9 @@ async def test_the_address_that_was_checked_is_connected_to(
         asked.append((host, port))
         return ["127.0.0.2", "127.0.0.1"]  # nothing listens at the first
 
-    monkeypatch.setattr(http, "resolve_by_system", resolve)
     monkeypatch.setattr(http, "is_public", lambda _: True)
     with serving(answer(body="there")) as server:
-        async with http.bounded_client({}, 100, "http://own.example/") as found:
+        async with http.bounded_client({}, 100, "http://own.example/", resolve=resolve) as found:
             reply = await found.post(f"http://other.example:{server.port}/x", content="here")
         assert reply.text == "there"
         assert server.seen[0].headers["Host"] == f"other.example:{server.port}"

@@ -179,11 +179,8 @@ async def _once(
 
 def _redirected(ready: Ready, location: str, status: int) -> Ready:
     """The request that a redirection asks for. Raises SendError for one that is not followed."""
-    try:
-        target = urljoin(ready.url, location).partition("#")[0]
-    except ValueError:  # a bracket that nothing closes, most of all
-        target = " "
-    if len(target) > MAX_URL or not target.isascii() or any(c <= " " for c in target):
+    target = _target(ready.url, location)
+    if not target or len(target) > MAX_URL or not target.isascii() or any(c <= " " for c in target):
         raise SendError("The server redirects to what is no URL.")
     here, there = _origin(ready.url), _origin(target)
     if there is None or (here != there and not _may_follow(ready, here, there)):
@@ -193,6 +190,14 @@ def _redirected(ready: Ready, location: str, status: int) -> Ready:
         kept = tuple(h for h in ready.headers if h[0].lower() != "content-type")
         return Ready("GET", target, kept, None, ready.may_wander)
     return Ready(ready.method, target, ready.headers, ready.body, ready.may_wander)
+
+
+def _target(url: str, location: str) -> str:
+    """The URL that a redirection leads to; empty for what is none, such as an unclosed bracket."""
+    try:
+        return urljoin(url, location).partition("#")[0]
+    except ValueError:
+        return ""
 
 
 def _may_follow(ready: Ready, here: _Origin | None, there: _Origin) -> bool:
@@ -237,7 +242,7 @@ def _guarded(reach: NetworkScope) -> httpcore2.AsyncNetworkBackend:
             socket_options: Iterable[Any] | None = None,
         ) -> httpcore2.AsyncNetworkStream:
             host = host.strip("[]").lower()
-            addresses = await _resolve(reach, host, port)
+            addresses = await addresses_of(host, port, reach.resolve)
             if (host, port) != reach.private and not all(map(is_public, addresses)):
                 raise SendError(_not_public(host, port, reach))
             failure: Exception = SendError(f"{host} has no address.")
@@ -262,8 +267,9 @@ def _not_public(host: str, port: int, reach: NetworkScope) -> str:
     )
 
 
-async def _resolve(reach: NetworkScope, host: str, port: int) -> list[str]:
+async def addresses_of(host: str, port: int, resolve: HostResolver) -> list[str]:
+    """Return the addresses of a host, each once. Raises SendError when it has none."""
     try:
-        return list(dict.fromkeys(await reach.resolve(host, port)))
+        return list(dict.fromkeys(await resolve(host, port)))
     except (OSError, UnicodeError) as error:
         raise SendError(f"{host} cannot be resolved.") from error

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 
 import httpx2
 
-from artificer.backends.http.client import MAX_ADDRESSES, place_of, resolve_by_system
+from artificer.backends.http.client import (
+    MAX_ADDRESSES,
+    HostResolver,
+    SendError,
+    addresses_of,
+    place_of,
+    resolve_by_system,
+)
 from artificer.contracts.public_address import is_public
 from artificer.system.http_bounds import bounds
 from artificer.system.tls import shared_context
@@ -18,18 +25,22 @@ LISTEN_EVERY = 0.25
 
 
 def bounded_client(
-    headers: Mapping[str, str], limit: int, *own: str, auth: httpx2.Auth | None = None
+    headers: Mapping[str, str],
+    limit: int,
+    *own: str,
+    auth: httpx2.Auth | None = None,
+    resolve: HostResolver = resolve_by_system,
 ) -> httpx2.AsyncClient:
     """A client whose responses have at most ``limit`` bytes, streams of events excepted.
 
     ``own`` are URLs that the operator wrote. A server says where else an authorization leads, and
-    that must be public.
+    that must be public. ``resolve`` finds the addresses of hosts.
     """
     return httpx2.AsyncClient(
         headers=dict(headers),
         auth=auth,
         timeout=httpx2.Timeout(30, read=300),
-        transport=_Guarded(own),
+        transport=_Guarded(own, resolve),
         event_hooks=bounds(limit, _asks_for_events),
         trust_env=False,
     )
@@ -41,8 +52,9 @@ def _asks_for_events(request: httpx2.Request) -> bool:
 
 
 class _Guarded(httpx2.AsyncHTTPTransport):
-    def __init__(self, own: tuple[str, ...]) -> None:
+    def __init__(self, own: tuple[str, ...], resolve: HostResolver) -> None:
         super().__init__(verify=shared_context())
+        self._resolve = resolve
         places = {place for url in own if (place := place_of(url))}
         self._own = places | {(host, 443) for host, port in places if port == 80}
         self._listen_at = 0.0
@@ -55,28 +67,27 @@ class _Guarded(httpx2.AsyncHTTPTransport):
             return await super().handle_async_request(request)
         host, port = place or ("", 0)
         failure = httpx2.ConnectError(f"{host} has no address.", request=request)
-        for address in (await _public(host, port, request))[:MAX_ADDRESSES]:
+        for address in (await self._public(host, port, request))[:MAX_ADDRESSES]:
             try:
                 return await super().handle_async_request(_pinned(request, host, address))
             except httpx2.ConnectError as error:
                 failure = error
         raise failure
 
+    async def _public(self, host: str, port: int, request: httpx2.Request) -> list[str]:
+        """Return the addresses of a host. Raises ConnectError for one that is not public."""
+        try:
+            addresses = await addresses_of(host, port, self._resolve)
+        except SendError as error:
+            raise httpx2.ConnectError(str(error), request=request) from error
+        if not all(map(is_public, addresses)):
+            raise httpx2.ConnectError(f"{host} is not on the public internet.", request=request)
+        return addresses
+
     async def _pause(self) -> None:
         now = time.monotonic()
         at, self._listen_at = self._listen_at, max(now, self._listen_at) + LISTEN_EVERY
         await asyncio.sleep(max(0, at - now))
-
-
-async def _public(host: str, port: int, request: httpx2.Request) -> list[str]:
-    """Return the addresses of a host. Raises ConnectError for one that is not public."""
-    try:
-        addresses = await resolve_by_system(host, port)
-    except (OSError, UnicodeError) as error:
-        raise httpx2.ConnectError(f"{host} cannot be resolved.", request=request) from error
-    if not all(map(is_public, addresses)):
-        raise httpx2.ConnectError(f"{host} is not on the public internet.", request=request)
-    return addresses
 
 
 def _pinned(request: httpx2.Request, host: str, address: str) -> httpx2.Request:
