@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from artificer.contracts.schema_cost import SchemaReferences
 from artificer.contracts.schema_repeats import takes_too_long
 from artificer.contracts.schema_unions import hide_branches
 from artificer.errors import ToolDefinitionError
@@ -68,6 +69,10 @@ class Schema:
         """The schema without what problems do not show."""
         return hide_branches(self._schema) or self._schema
 
+    @cached_property
+    def _references(self) -> SchemaReferences:
+        return SchemaReferences(self._shown)
+
     def accepts(self, value: JsonValue) -> bool:
         """Whether a value is valid, without a word about why not."""
         try:
@@ -82,7 +87,7 @@ class Schema:
         try:
             if self._validator.is_valid(value):  # at a third of the cost of looking for them all
                 return ()
-            if takes_too_long(self._shown, value):
+            if takes_too_long(self._shown, self._references, value):
                 return (Problem(pointer="", message="is not valid, in a part that lies too deep"),)
             found = [p for error in self._explaining.iter_errors(value) for p in _explain(error)]
         except UnicodeEncodeError:

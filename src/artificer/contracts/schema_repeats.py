@@ -17,9 +17,8 @@ PER_PART = 1_000
 """Applications that are allowed for each part of a value; at most one for each subschema."""
 
 
-def takes_too_long(schema: JsonObject, value: JsonValue) -> bool:
+def takes_too_long(schema: JsonObject, references: SchemaReferences, value: JsonValue) -> bool:
     """Return whether finding all problems of a value is out of proportion to its size."""
-    references = SchemaReferences(schema)
     if not references.are_there:
         return False
     limit = LEAST + min(references.subschemas, PER_PART) * _parts(value)
