@@ -55,6 +55,13 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def edit(path: Path, script: str) -> None:
+    """Change a journal as no journal does."""
+    with sqlite3.connect(path) as db:
+        db.executescript(script)
+    db.close()
+
+
 async def fill(journal: SqliteJournal, run: str, appends: int) -> Head:
     lease = await journal.acquire(run)
     head = lease.head
@@ -181,9 +188,7 @@ class TestFilesThatAreNoJournal:
     async def test_damaged_tables(self, path: Path, damage: str) -> None:
         async with SqliteJournal(path) as journal:
             await fill(journal, "run", 1)
-        with sqlite3.connect(path) as db:
-            db.execute(damage)
-        db.close()
+        edit(path, damage)
         with pytest.raises(TamperedError) as refused:
             async with SqliteJournal(path) as journal:
                 await fill(journal, "run", 1)
@@ -205,9 +210,7 @@ class TestFilesThatAreNoJournal:
     ) -> None:
         async with SqliteJournal(path) as journal:
             await fill(journal, "run", 3)
-        with sqlite3.connect(path) as db:
-            db.execute(f"UPDATE tip SET {change}")
-        db.close()
+        edit(path, f"UPDATE tip SET {change}")
         anchor = content(anchor_path(path))
         with pytest.raises(TamperedError, match="says that it ends at position") as refused:
             await SqliteJournal(path).open()
@@ -223,9 +226,7 @@ class TestFilesThatAreNoJournal:
     ) -> None:
         async with SqliteJournal(path) as journal:
             await fill(journal, "run", 3)
-        with sqlite3.connect(path) as db:
-            db.execute(f"UPDATE runs SET {change}")
-        db.close()
+        edit(path, f"UPDATE runs SET {change}")
         async with SqliteJournal(path) as journal:
             before = await journal.audit()
             with pytest.raises(TamperedError, match="has a seal that does not match") as refused:
@@ -248,9 +249,7 @@ class TestFilesThatAreNoJournal:
     ) -> None:
         async with SqliteJournal(path) as journal:
             await fill(journal, "run", 1)
-        with sqlite3.connect(path) as db:
-            db.executescript(change)
-        db.close()
+        edit(path, change)
         with pytest.raises(TamperedError):
             open_for_reading(path, 1)
         assert isinstance(await refusal(path), TamperedError)
@@ -380,9 +379,7 @@ class TestGroupCommit:
     async def test_a_damaged_run_stops_no_other(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:
             await fill(journal, "damaged", 1)
-            with sqlite3.connect(path) as db:
-                db.execute("INSERT INTO records VALUES (9, 'damaged', 2, '', x'', '')")
-            db.close()
+            edit(path, "INSERT INTO records VALUES (9, 'damaged', 2, '', x'', '')")
             results = await asyncio.gather(
                 *(fill(journal, run, 1) for run in ("a", "damaged", "b")), return_exceptions=True
             )
