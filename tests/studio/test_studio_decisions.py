@@ -17,6 +17,7 @@ from engineer_server import answering
 from git_project import project
 from jobs import BRIEF
 from parts import ONE, PROJECT
+from quick_python import quick_python
 from site_of_builds import site
 from strict_server import StrictServer, Turn
 from studio_kit import Browser, Studio, entered, expect, fixture, http_client, serving
@@ -39,6 +40,8 @@ from artificer.studio.differences import MAX_COMPARED, MAX_LINES, line_diff, pat
 from artificer.studio.plans import plan_version
 from artificer.world import World
 from test_guard import Shop
+
+__all__ = ["quick_python"]
 
 ASKS = Policy(rules=(Rule(tool="pay", decision="ask", reason="<b>Money</b> moves."),))
 UNREAD_MS = 1_000
