@@ -82,9 +82,13 @@ TABLES = {
 """The tables, all of which an older release's file gets when it is opened for writing."""
 
 
+PAGE = 2048
+"""Bytes of a page of a new file: a commit writes each page that it changes as a whole. A file that
+an older release made keeps pages of 4,096 bytes."""
+
 LOG_PAGES = 4_000
 """Pages of the log at which SQLite copies it back into the file, with two syncs. Its own default,
-1,000, is 45 turns. With more than 4,062 a reader searches more than one table of the log's index:
+1,000, is 40 turns. With more than 4,062 a reader searches more than one table of the log's index:
 https://sqlite.org/walformat.html#the_wal_index_file_format
 """
 
@@ -140,6 +144,7 @@ def _configure(db: sqlite3.Connection, durability: Durability) -> None:
     db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'power' else 'NORMAL'}")
     # Apple's fsync does not reach the platter; this asks for the call that does. No-op elsewhere.
     db.execute("PRAGMA fullfsync = ON")
+    db.execute(f"PRAGMA page_size = {PAGE}")
     db.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
     db.execute("PRAGMA cell_size_check = ON")
     db.execute("PRAGMA trusted_schema = OFF")

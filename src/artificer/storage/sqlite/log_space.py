@@ -20,7 +20,7 @@ PIECE = 64 * 1024
 goes through all pages of a folio for each of SQLite's small writes into it."""
 
 FRAME = 24 + 4096
-"""Bytes of a page of the log, with its header, which is never all zeros."""
+"""Bytes of a page of the log, or of two, with the header, which is never all zeros."""
 
 
 class LogSpace:
