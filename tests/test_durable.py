@@ -19,6 +19,7 @@ from artificer import World
 from artificer.archive import Archive
 from artificer.errors import OperatorError, TamperedError
 from artificer.storage.sqlite.anchor import newest_mark
+from artificer.storage.sqlite.database import PAGE
 from needs import needs
 from sampling import sample
 
@@ -279,9 +280,9 @@ async def test_what_was_never_committed_is_not_kept(world: tuple[Path, Path]) ->
     log = home / "p" / "journal.db-wal"
     data = bytearray(log.read_bytes())
     salts = data[16:24]
-    frames = range(32, len(data), 24 + 4096)
+    frames = range(32, len(data), 24 + PAGE)
     end = next(at for at in frames if data[at + 8 : at + 16] != salts)
-    data[end : end + 24 + 4096] = data[32:40] + salts + b"torn" * 2 + b"x" * 4096
+    data[end : end + 24 + PAGE] = data[32:40] + salts + b"torn" * 2 + b"x" * PAGE
     log.write_bytes(data)
     assert await problems(home) == []
     async with World.open(charging.config(home)):
