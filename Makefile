@@ -98,12 +98,15 @@ $(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
 	@$(PIP) install --no-deps --editable .
 	@touch $@
 
+# pip uses one processor, so two of them install a half each.
 # Large packages of which tests import little; the others are compiled in advance, on all processors.
 SELDOM := agents|mypyc?|pip|pkg_resources|pydantic_ai|pygments|setuptools
 
 $(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
-	@$(PIP) install --require-hashes --no-deps --no-compile -r requirements/dev.lock
+	@awk '/^[a-z0-9]/ {n++} {print > ("$(VENV)/half" n % 2 ".lock")}' $<
+	@half() { $(PIP) install --require-hashes --no-deps --no-compile -r $(VENV)/half$$1.lock; }; \
+	    half 0 & half 1 && wait $$!
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q -j 0 -x '/site-packages/($(SELDOM))/' $(VENV)/lib >/dev/null || true
 	@touch $@
