@@ -214,7 +214,7 @@ async def scenery(folder: Path) -> AsyncIterator[tuple[Studio, FormingModel]]:
             _jobs(studio.jobs.queue)
             config = Config(home=folder / "none", project="none")
             bare = await near.enter_async_context(World.in_memory(config))
-            studio.empty = await near.enter_async_context(serving(bare, access=studio.access))
+            studio.empty = await near.enter_async_context(serving(bare))
             under_way = asyncio.create_task(world.run(prompt, agent, run_id="forming"))
             await forming.begun.wait()
             try:

@@ -56,7 +56,7 @@ class Studio:
         self.jobs: Any = None
         """The jobs of its world."""
         self.empty: Studio | None = None
-        """Another one, over a world without runs and models, that the same people have opened."""
+        """Another one, over a world without runs and models."""
 
     async def left(self, run: str) -> None:
         """Wait until the studio does not execute a run any more, as after a decision about it."""
@@ -72,12 +72,11 @@ async def serving(
     tokens: ApiTokens | None = None,
     identity: ProxyIdentity | None = None,
     agents: Agents = NO_AGENTS,
-    access: Access | None = None,
 ) -> AsyncIterator[Studio]:
-    """Serve a world as the command does. With ``access`` to those who have it from another one."""
+    """Serve a world as the command does."""
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    access = access or Access("Ada", tokens=tokens, identity=identity)
+    access = Access("Ada", tokens=tokens, identity=identity)
     app = studio(world, access, [f"127.0.0.1:{port}"], agents)
     config = Config(
         app,
@@ -197,5 +196,6 @@ def expect(locator: Any) -> Any:
 
 
 async def entered(page: Any, studio: Studio) -> None:
-    """Open the studio in a browser, with its key."""
-    await page.goto(f"{studio.url}/?key={studio.key}")
+    """Open the studio in a browser, with its key, and before it the empty one."""
+    for place in filter(None, (studio.empty, studio)):
+        await page.goto(f"{place.url}/?key={place.key}")

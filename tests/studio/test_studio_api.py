@@ -265,7 +265,7 @@ async def test_what_is_not_there_says_where_to_look(api: tuple[Studio, Clients])
         [("Authorization", "Bearer artificer_00000000_" + "A" * 43)],
         [("Authorization", "Basic QWRhOng=")],
         [("Authorization", "Bearer " + "x" * 8_000)],
-        [("Cookie", "artificer_studio=x")],
+        [("Cookie", "artificer_studio=x; artificer_studio_8420=x")],
     ],
 )
 async def test_nobody_unknown_gets_in(api: tuple[Studio, Clients], headers: Any) -> None:
@@ -301,7 +301,7 @@ async def test_a_page_needs_its_form_key(api: tuple[Studio, Clients]) -> None:
         origin = {"Origin": studio.url}
         answer = await client.post("/api/v1/verify", headers=origin)
         assert error_of(answer) == (403, "forbidden")
-        cookie = client.cookies["artificer_studio"]
+        cookie = client.cookies[f"artificer_studio_{studio.port}"]
         actor = studio.access.actor(cookie)
         assert actor is not None
         keyed = origin | {"X-Form-Key": actor.form_key}

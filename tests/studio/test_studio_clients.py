@@ -41,7 +41,8 @@ async def asked(studio: Studio, head: str) -> bytes:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path[:30])
 @pytest.mark.parametrize("is_known", [True, False])
 async def test_no_path_leads_out(served: Studio, path: str, is_known: bool) -> None:
-    cookie = f"\r\nCookie: artificer_studio={served.access.open(served.key)}" if is_known else ""
+    name = f"artificer_studio_{served.port}"
+    cookie = f"\r\nCookie: {name}={served.access.open(served.key)}" if is_known else ""
     answer = await asked(served, f"GET {path} HTTP/1.1\r\nConnection: close{cookie}")
     assert answer.split()[1] in (b"400", b"401", b"404")
     assert b"Starlette" not in answer and b"root:" not in answer and b"Traceback" not in answer

@@ -233,13 +233,13 @@ async def test_a_mistake_keeps_what_was_written(tmp_path: Path) -> None:
 
 async def test_an_upload_is_bounded_before_it_is_read(tmp_path: Path) -> None:
     async with project(tmp_path, "") as studio, person(studio) as client:
-        cookie = client.cookies["artificer_studio"]
+        name = f"artificer_studio_{studio.port}"
         reader, writer = await asyncio.open_connection("127.0.0.1", studio.port)
         lines = [
             "POST /runs HTTP/1.1",
             f"Host: 127.0.0.1:{studio.port}",
             f"Origin: {studio.url}",
-            f"Cookie: artificer_studio={cookie}",
+            f"Cookie: {name}={client.cookies[name]}",
             f"Content-Length: {MAX_UPLOAD + 1}",
         ]
         writer.write("\r\n".join([*lines, "", ""]).encode())

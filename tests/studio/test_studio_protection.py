@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from studio_kit import Studio, fixture, http_client
+from studio_kit import Studio, fixture, http_client, serving
 
 from artificer.agent import Agent
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.studio.access import MAX_SESSIONS, Access
 from artificer.studio.assets import asset_root, version_of
 from artificer.studio.protection import MAX_BODY
+from artificer.world import World
 
 pytestmark = pytest.mark.req("studio-access")
 
@@ -60,6 +61,15 @@ async def test_the_cookie_is_for_this_site_only(served: Studio) -> None:
     cookie = entered.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
     assert served.key not in cookie
+
+
+async def test_a_second_studio_in_a_browser_leaves_the_first_one_open(served: Studio) -> None:
+    """Cookies know no ports, so both would have the same one."""
+    async with World.in_memory() as world, serving(world) as other, http_client("") as browser:
+        for studio in (served, other):
+            await browser.get(f"{studio.url}/", params={"key": studio.key})
+        for studio in (served, other):
+            assert (await browser.get(f"{studio.url}/")).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80"])

@@ -20,8 +20,6 @@ from artificer.errors import AccessError, ForbiddenError
 from artificer.studio.identity import ProxyIdentity
 from artificer.studio.tokens import SCOPES, ApiTokens, TokenScope
 
-COOKIE = "artificer_studio"
-
 MAX_SESSIONS = 100
 """Sessions that are kept; the oldest is closed for a new one."""
 
@@ -56,6 +54,14 @@ class Actor:
         ask = "Ask the person who runs this studio: identity_rights in artificer.toml gives rights."
         hint = make if self.is_token else ask
         raise ForbiddenError(f"This needs the right {scope!r}.", hint=hint)
+
+
+def cookie_name(request: HTTPConnection) -> str:
+    """Return the name of a session's cookie. It holds the port, which cookies do not know of: else
+    the studio that a browser opens second would close the session of the first.
+    """
+    port = request.headers.get("host", "").rpartition(":")[2]
+    return f"artificer_studio_{port}" if port.isdecimal() else "artificer_studio"
 
 
 class Access:
@@ -116,7 +122,7 @@ class Access:
         name = self._identity.name(address, request.headers) if self._identity else None
         if self._identity and name is not None:
             return self._person(name, self._identity.rights)
-        return self.actor(request.cookies.get(COOKIE))
+        return self.actor(request.cookies.get(cookie_name(request)))
 
     def _program(self, presented: list[str]) -> Actor:
         scheme, _, text = presented[0].partition(" ")

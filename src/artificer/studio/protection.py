@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from artificer.errors import AccessError, ArtificerError, ForbiddenError, RateLimitError
-from artificer.studio.access import COOKIE, Access, Actor
+from artificer.studio.access import Access, Actor, cookie_name
 from artificer.studio.problems import API, answer_of
 from artificer.studio.rates import RateLimit
 
@@ -162,7 +162,7 @@ class Protection:
             self._count_failure(request)
             raise AccessError(LOCKED)
         answer = RedirectResponse(quote(request.scope["path"]), HTTPStatus.SEE_OTHER)
-        answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict")
+        answer.set_cookie(cookie_name(request), cookie, httponly=True, samesite="strict")
         return answer
 
     def _check(self, request: HTTPConnection, actor: Actor, *, is_api: bool) -> None:
