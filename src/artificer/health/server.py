@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import Self
 
 from artificer.errors import ConfigError, OperatorError
 from artificer.health.exposition import MEDIA_TYPE
 from artificer.health.health import Health
+from artificer.system.loopback import is_loopback
 
 SECONDS = 20.0
 """How long a request may take as a whole."""
@@ -81,7 +81,7 @@ class HealthServer:
         words = request.split(" ")
         if len(words) != 3 or words[0] != "GET":
             return HTTPStatus.METHOD_NOT_ALLOWED, "text/plain", "Only GET.\n"
-        if _is_loopback(self._host) and not _is_own(_host_of(headers)):
+        if is_loopback(self._host) and not _is_own(_host_of(headers)):
             return (
                 HTTPStatus.MISDIRECTED_REQUEST,
                 "text/plain",
@@ -146,11 +146,4 @@ def _host_of(headers: str) -> str:
 def _is_own(host: str) -> bool:
     """Whether a Host header names this machine by itself."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-    return _is_loopback(name.removeprefix("[").removesuffix("]"))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return is_loopback(name.removeprefix("[").removesuffix("]"))

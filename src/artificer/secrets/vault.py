@@ -18,14 +18,12 @@ import msgspec
 from artificer.errors import ConfigError, OperatorError
 from artificer.secrets.vault_login import VaultLogin
 from artificer.secrets.vault_server import TIMEOUT_S, VaultServer
+from artificer.system.loopback import OWN_NAMES
 
 SHARED_S, FAILED_S = 1.0, 10.0
 """Seconds for which an answer, or that there is none, is that for others too: a process asks for
 many names at once, and all of them come with one answer.
 """
-
-_HERE = frozenset({"127.0.0.1", "::1", "localhost"})
-"""Hosts to which the token is sent without encryption."""
 
 _WHY = {
     400: "the server did not understand the request",
@@ -128,7 +126,7 @@ class _Vault:
         except ValueError:
             parts, host = urlsplit(""), ""
         mount, _, path = unquote(parts.path).strip("/").partition("/")
-        plain = parts.scheme == "http" and host in _HERE
+        plain = parts.scheme == "http" and host in OWN_NAMES
         steps = {"", ".", ".."}.isdisjoint((mount, *path.split("/")))
         beyond = parts.query or parts.fragment or "@" in parts.netloc
         if not (host and steps and (plain or parts.scheme == "https")) or beyond:

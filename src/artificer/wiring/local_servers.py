@@ -10,12 +10,12 @@ import json
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from artificer.config import Config
 from artificer.providers.profiles import PROTOCOL
 from artificer.secrets.resolver import Secrets
+from artificer.system.loopback import is_loopback
 from artificer.wiring.known_providers import KnownProvider, known_providers
 from artificer.wiring.provider_findings import ProviderFinding, known_models, provider_findings
 from artificer.wiring.secrets import opened_secrets
@@ -65,11 +65,7 @@ def is_local(known: KnownProvider) -> bool:
     """Whether a provider is a server of this machine that lists its models."""
     if known.protocol != PROTOCOL or not known.base_url:
         return False
-    host = urlsplit(known.base_url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return is_loopback(urlsplit(known.base_url).hostname or "")
 
 
 async def local_models(

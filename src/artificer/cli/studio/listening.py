@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from artificer.config import StudioConfig
 from artificer.errors import ConfigError, OperatorError
 from artificer.studio.tokens import ApiTokens
+from artificer.system.loopback import is_loopback
 
 _THIS_MACHINE = ("127.0.0.1", "localhost", "[::1]")
 
@@ -28,14 +29,6 @@ def check_host(host: str, settings: StudioConfig, tokens: ApiTokens) -> None:
             f"The studio needs a host name to listen on {host}.",
             hint='Name it in artificer.toml: [studio] hosts = ["studio.example.org"].',
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def names_of(host: str, port: int, more: Iterable[str]) -> frozenset[str]:

@@ -19,11 +19,9 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from artificer import errors as err
+from artificer.system.loopback import OWN_NAMES
 
 PREFIX = "/api/v1"
-
-LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
-"""Hosts to which a token is sent without encryption."""
 
 CONNECT_S, ANSWER_S, PATIENCE_S = 10.0, 30.0, 30.0
 """Seconds until a server counts as silent: to be connected, to answer, and with all tries."""
@@ -97,7 +95,7 @@ class ApiClient:
         split = urlsplit(url)
         if split.scheme not in ("http", "https") or not split.hostname or split.username:
             raise err.ConfigError("The URL of a studio is https://HOST or http://127.0.0.1:PORT.")
-        if split.scheme == "http" and split.hostname not in LOCAL:
+        if split.scheme == "http" and split.hostname not in OWN_NAMES:
             raise err.ConfigError(
                 f"A token is not sent to {split.hostname} without encryption.",
                 hint="Use https://, or a tunnel that ends on this machine.",
