@@ -47,29 +47,35 @@ def _date(text: str) -> tuple[int, int, int] | None:
     year, month, day = map(int, parts)
     if year < 1 or not 1 <= month <= 12:
         return None
-    last = 29 if month == 2 and _leap(year) else _MONTH_DAYS[month - 1]
-    return (year, month, day) if 1 <= day <= last else None
+    return (year, month, day) if 1 <= day <= days_in(year, month) else None
 
 
-def _leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+def days_in(year: int, month: int) -> int:
+    """Return the number of days of a month."""
+    return 29 if month == 2 and _is_leap(year) else _MONTH_DAYS[month - 1]
 
 
-def _ordinal(year: int, month: int, day: int) -> int:
-    """The number of the day; day 1 is Monday, 1 January of the year 1."""
+def day_number(year: int, month: int, day: int) -> int:
+    """Return the number of a day; day 1 is Monday, 1 January of the year 1.
+
+    The calendar is the Gregorian one, also before 1582.
+    """
     before = year - 1
     days = 365 * before + before // 4 - before // 100 + before // 400
-    days += sum(_MONTH_DAYS[: month - 1]) + (month > 2 and _leap(year))
-    return days + day
+    return days + sum(_MONTH_DAYS[: month - 1]) + (month > 2 and _is_leap(year)) + day
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 def _week(year: int, month: int, day: int) -> str:
     """The ISO week: it belongs to the year of its Thursday."""
-    ordinal = _ordinal(year, month, day)
+    ordinal = day_number(year, month, day)
     thursday = ordinal - (ordinal - 1) % 7 + 3
     of = year
-    if thursday < _ordinal(year, 1, 1):
+    if thursday < day_number(year, 1, 1):
         of -= 1
-    elif thursday >= _ordinal(year, 12, 31) + 1:
+    elif thursday >= day_number(year, 12, 31) + 1:
         of += 1
-    return f"{of:04}-W{(thursday - _ordinal(of, 1, 1)) // 7 + 1:02}"
+    return f"{of:04}-W{(thursday - day_number(of, 1, 1)) // 7 + 1:02}"

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from artificer.artifacts.binding.dates import Bucket
 from artificer.artifacts.json_schema import in_schema, schema_of
 from artificer.values.base import JsonObject, JsonValue, Meta, Value
+from artificer.values.pointer import steps_of
 
 VERSION, ACROSS = 1, 2
 """The version of the operations, and of those with ``across``. One is recorded with each binding.
@@ -60,6 +61,15 @@ Scalar = str | int | float | bool
 _SCALAR: JsonObject = {"type": ["string", "number", "boolean"]}
 _ROUND = in_schema({"type": "integer", "minimum": 0, "maximum": MAX_ROUND})
 _CALCULATION = Meta(description="sum, count, mean, min or max.")
+
+
+def default_name(column: str) -> str:
+    """Return the name that a column is shown under when it has no other.
+
+    >>> default_name("/size/bytes")
+    'bytes'
+    """
+    return steps_of(column)[-1] if column.startswith("/") else column
 
 
 class RowCondition(Value):

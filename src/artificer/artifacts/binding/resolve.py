@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from artificer.artifacts.binding.fill import FILLS, Fill, ShownRows
-from artificer.artifacts.binding.form import ACROSS, VERSION, Aggregate, Data
+from artificer.artifacts.binding.form import ACROSS, VERSION, Aggregate, Data, default_name
 from artificer.artifacts.binding.frame import BindingError, Frame, listed
 from artificer.artifacts.binding.operations import accepts, grouped, ordered, topped
 from artificer.artifacts.binding.resolved import BindingProblems, ResolvedBinding
 from artificer.artifacts.binding.rows import Rows, rows_at
 from artificer.artifacts.binding.sources import Sources
 from artificer.values.base import JsonObject, Problem
-from artificer.values.pointer import steps_of
 from artificer.values.text import clip
 
 _PAIRS = ("label", "value")
@@ -70,12 +69,12 @@ class _Plan:
         second = (data.across,) if data.across else ()
         self._after = (data.group.by, *second, *self._names) if data.group else rows.columns
         self._label = data.label or self._default_label()
-        self._columns = tuple((p.column, p.name or _shown(p.column)) for p in data.values)
+        self._columns = tuple((p.column, p.name or default_name(p.column)) for p in data.values)
         if not self._columns:
             self._columns = self._default_columns()
         elif fill.least == 0 and not fill.labelled and self._label:  # a table shows its labels
             shown = [column for column, _ in self._columns]
-            first = () if self._label in shown else ((self._label, _shown(self._label)),)
+            first = () if self._label in shown else ((self._label, default_name(self._label)),)
             self._columns = (*first, *self._columns)
 
     def _default_label(self) -> str:
@@ -232,11 +231,6 @@ class _Plan:
         columns = tuple(dict.fromkeys(of))
         rows = zip(*(source.column(column, kept) for column in columns), strict=True)
         return Frame(columns, [list(row) for row in rows] if columns else [[] for _ in kept])
-
-
-def _shown(column: str) -> str:
-    """Return the name that a column is shown under: of a pointer, its last step."""
-    return steps_of(column)[-1] if column.startswith("/") else column
 
 
 def _unknown(column: str, where: str, known: tuple[str, ...], *, grouped: bool = False) -> Problem:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from unicodedata import category
 
-from artificer.artifacts.binding.form import CitedData, Data, RowCondition, RowGroup
+from artificer.artifacts.binding.form import CitedData, Data, RowCondition, RowGroup, default_name
 from artificer.artifacts.binding.numbers import decimal_of
 from artificer.values.base import JsonObject, JsonValue
-from artificer.values.pointer import steps_of
 from artificer.values.text import clip
 
 _RECORDED = ("version", "digest", "digits")
@@ -93,7 +92,7 @@ class _Note:
         if data.round is not None:
             yield self._say("round", data.round)
         for pick in data.values:
-            if (shown := pick.name or _last_step(pick.column)) and shown != pick.column:
+            if (shown := pick.name or default_name(pick.column)) and shown != pick.column:
                 yield self._say("shown", word(pick.column), _quoted(shown))
 
     def _seen(self, data: Data) -> str:
@@ -167,11 +166,6 @@ def _value(value: JsonValue) -> str:
 def _quoted(text: str) -> str:
     shown = word(text)
     return shown if shown.startswith("“") else f"“{shown}”"
-
-
-def _last_step(column: str) -> str:
-    """Return the name that a column is shown under when it has no other."""
-    return steps_of(column)[-1] if column.startswith("/") else column
 
 
 def _numbers(payload: JsonObject) -> Iterator[bool]:
