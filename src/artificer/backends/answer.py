@@ -1,4 +1,7 @@
-"""Answers of the built-in tools: one JSON object, in pages if there is much to list."""
+"""Answers of the built-in tools: one JSON object, in pages if there is much to list.
+
+The integers of calls are read here too: JSON may write them as ``1e3``.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,12 @@ class ToolRefusal(Exception):
         self.detail = detail
         self.status = status
         self.problems = tuple(problems)
+
+
+def integer_in(arguments: JsonObject, name: str) -> int | None:
+    """An integer that a call names, if it does."""
+    value = arguments.get(name)
+    return int(value) if isinstance(value, int | float) else None
 
 
 def receipt_of(tool: str, work: Callable[[], JsonObject | str]) -> Receipt:

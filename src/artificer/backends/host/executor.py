@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from artificer.backends.answer import ToolRefusal, receipt_of, refused
+from artificer.backends.answer import ToolRefusal, integer_in, receipt_of, refused
 from artificer.backends.context import ExecutorContext
 from artificer.backends.function.processes import run_in_process
 from artificer.backends.host import reading, searching
@@ -142,8 +142,8 @@ class HostExecutor:
 
 
 def _number(arguments: JsonObject, name: str, default: int) -> int:
-    value = arguments.get(name, default)
-    return int(value) if isinstance(value, int | float) else default
+    value = integer_in(arguments, name)
+    return default if value is None else value
 
 
 def executors(host: Host, context: ExecutorContext) -> Iterable[Executor]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from artificer.backends.answer import ToolRefusal, page
+from artificer.backends.answer import ToolRefusal, integer_in, page
 from artificer.backends.introspect.module import Module
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.record import EventLine, IntentLine
@@ -23,12 +23,6 @@ MAX_INLINE = 600
 
 MAX_TEXT = 20_000
 """Characters of a text that one answer holds."""
-
-
-def number(arguments: JsonObject, name: str) -> int | None:
-    """An integer that a call names, if it does."""
-    value = arguments.get(name)
-    return int(value) if isinstance(value, int | float) else None
 
 
 def manifest(view: RunView, arguments: JsonObject) -> JsonObject:
@@ -114,11 +108,11 @@ def state(
 
 def journal_head(view: RunView, arguments: JsonObject) -> JsonObject:
     """The last record, or the records that follow one."""
-    after = number(arguments, "after")
+    after = integer_in(arguments, "after")
     if after is None:
         return {"last": _line("", view.lines[-1])}
     lines = ((str(line.seq), line) for line in islice(view.lines, after, None))
-    return page("records", lines, _line, number(arguments, "limit") or 50)
+    return page("records", lines, _line, integer_in(arguments, "limit") or 50)
 
 
 # --- parts ------------------------------------------------------------------------------------
@@ -140,7 +134,7 @@ def _page(
         if cursor not in names:
             raise ToolRefusal(f"The cursor {clip(cursor, 60)!r} names nothing here.")
         start = names.index(cursor) + 1
-    return page(name, islice(items, start, None), tell, number(arguments, "limit") or limit)
+    return page(name, islice(items, start, None), tell, integer_in(arguments, "limit") or limit)
 
 
 def _text(text: str) -> JsonObject:

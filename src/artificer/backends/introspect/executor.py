@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from artificer.backends.answer import ToolRefusal, receipt_of, refused
+from artificer.backends.answer import ToolRefusal, integer_in, receipt_of, refused
 from artificer.backends.context import ExecutorContext
 from artificer.backends.introspect import describe as tell
 from artificer.backends.introspect.module import Module
@@ -56,7 +56,7 @@ class IntrospectExecutor:
 
     async def _view(self, call: Call) -> RunView:
         """The run at the height that the call asks for. Raises Refusal if there is none."""
-        least, exact = (tell.number(call.arguments, name) for name in ("at_least", "exact"))
+        least, exact = (integer_in(call.arguments, name) for name in ("at_least", "exact"))
         if least is not None and exact is not None:
             raise ToolRefusal("Say at_least or exact, and not both.", "invalid")
         view = await self._reader.view(call.run, exact)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from artificer.backends.answer import ToolRefusal, page, receipt_of
+from artificer.backends.answer import ToolRefusal, integer_in, page, receipt_of
 from artificer.backends.context import ExecutorContext
 from artificer.backends.workspace import summary
 from artificer.backends.workspace.drafts import DraftCommit, Drafts
@@ -106,10 +106,10 @@ class WorkspaceExecutor:
         if not isinstance(file, tree.TreeFile):
             what = "is a directory" if file else "is not there"
             raise ToolRefusal(f"{path!r} {what} in {summary.in_words(found)}.")
-        offset = summary.number_in(arguments, "offset") or 0
+        offset = integer_in(arguments, "offset") or 0
         if offset > file.size:
             raise ToolRefusal(f"The offset {offset} is beyond the file's {file.size} bytes.")
-        length = summary.number_in(arguments, "length") or READ_BYTES
+        length = integer_in(arguments, "length") or READ_BYTES
         data = self._fetch(file.digest)[offset : offset + length]
         content, end = summary.content(data, offset, ends=offset + len(data) == file.size)
         return {
@@ -127,8 +127,8 @@ class WorkspaceExecutor:
         arguments = call.arguments
         path = summary.path_in(arguments)
         self._check("diff", str(arguments["workspace"]), path)
-        after = self._must_resolve(call, "diff", path, summary.number_in(arguments, "to"))
-        since = summary.number_in(arguments, "from")
+        after = self._must_resolve(call, "diff", path, integer_in(arguments, "to"))
+        since = integer_in(arguments, "from")
         if since is None:
             if not after.draft:
                 raise ToolRefusal(
@@ -168,7 +168,7 @@ class WorkspaceExecutor:
             edits.append(Put(file["path"], digest, len(data), file.get("mode"), file.get("expect")))
         if problems:
             raise ToolRefusal("Nothing was written.", "invalid", problems)
-        base = summary.number_in(call.arguments, "version")
+        base = integer_in(call.arguments, "version")
         return self._edit(call, edits, "/files/{}/path", base, contents)
 
     def _remove(self, call: Call) -> JsonObject:
@@ -212,7 +212,7 @@ class WorkspaceExecutor:
             name,
             run=call.run,
             key=call.key,
-            expected=summary.number_in(call.arguments, "expected"),
+            expected=integer_in(call.arguments, "expected"),
             message=str(call.arguments.get("message", "")),
         )
         match outcome:
@@ -240,7 +240,7 @@ class WorkspaceExecutor:
         name = str(call.arguments["workspace"])
         if fault := name_fault(name):
             raise ToolRefusal(f"The workspace's name {fault}.")
-        number = summary.number_in(call.arguments, "version") if number is None else number
+        number = integer_in(call.arguments, "version") if number is None else number
         found = self._drafts.resolve(name, number, call.run)
         self._check(operation, found.workspace if found else name, path)
         return found
@@ -250,7 +250,7 @@ class WorkspaceExecutor:
     ) -> Resolved:
         found = self._resolve(call, operation, path, number)
         if found is None:
-            number = summary.number_in(call.arguments, "version") if number is None else number
+            number = integer_in(call.arguments, "version") if number is None else number
             self._absent(str(call.arguments["workspace"]), number)
         return found
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from artificer.artifacts.names import is_gits, is_gits_head
-from artificer.backends.answer import ToolRefusal
+from artificer.backends.answer import ToolRefusal, integer_in
 from artificer.backends.workspace.service import Resolved, VersionConflict
 from artificer.backends.workspace.spec.tree import Directory, TreeChange, TreeFile
 from artificer.contracts.workspace_names import file_name_of, path_fault
@@ -131,12 +131,6 @@ def path_in(arguments: JsonObject) -> str:
     return path
 
 
-def number_in(arguments: JsonObject, name: str) -> int | None:
-    """An integer that a call names, if it does."""
-    value = arguments.get(name)
-    return int(value) if isinstance(value, int | float) else None
-
-
 def limit_in(arguments: JsonObject) -> int:
     """How many items a page may have."""
-    return number_in(arguments, "limit") or 100
+    return integer_in(arguments, "limit") or 100
