@@ -19,6 +19,7 @@ from artificer.backends.http.spec.template import (
     TemplateParts,
     TemplatePlace,
     parse_parts,
+    sole_argument,
 )
 from artificer.contracts.addresses import climbs
 from artificer.contracts.arguments.types import text_of
@@ -213,7 +214,7 @@ class _Builder:
             yield "]"
         elif not isinstance(value, str):
             yield json.dumps(value)
-        elif (sole := _sole_name(value)) is not None:
+        elif (sole := sole_argument(value)) is not None:
             yield written(self.values[sole], "json")
         else:
             yield '"'
@@ -225,13 +226,8 @@ class _Builder:
             yield '"'
 
     def _is_left_out(self, value: JsonValue) -> bool:
-        name = _sole_name(value) if isinstance(value, str) else None
+        name = sole_argument(value) if isinstance(value, str) else None
         return name is not None and name not in self.values
-
-
-def _sole_name(text: str) -> str | None:
-    parts = parse_parts(text)
-    return parts[0].argument if len(parts) == 1 else None
 
 
 def _is_ipv6(text: str) -> bool:

@@ -119,6 +119,16 @@ def parse_parts(text: str, place: TemplatePlace = "raw") -> TemplateParts:
     return tuple(parts)
 
 
+def sole_argument(text: str) -> str | None:
+    """Return the argument that a text consists of; None if there is anything else in it.
+
+    >>> sole_argument("{url}"), sole_argument("https://{host}/")
+    ('url', None)
+    """
+    parts = parse_parts(text)
+    return parts[0].argument if len(parts) == 1 else None
+
+
 def read_template(
     keys: HttpKeys, arguments: Mapping[str, Argument]
 ) -> tuple[HttpTemplate | None, list[Misread]]:
@@ -137,7 +147,7 @@ def read_template(
 def _read(keys: HttpKeys) -> HttpTemplate:
     template = HttpTemplate(
         method=keys.method,
-        whole=_whole(keys.url),
+        whole=sole_argument(keys.url),
         headers=tuple(
             HeaderTemplate(name=k, value=parse_parts(v)) for k, v in keys.headers.items()
         ),
@@ -160,11 +170,6 @@ def _read(keys: HttpKeys) -> HttpTemplate:
         "query": tuple(parse_parts(pair, "percent") for pair in pairs),
     }
     return template.replace(**located)
-
-
-def _whole(url: str) -> str | None:
-    parts = parse_parts(url)
-    return parts[0].argument if len(parts) == 1 else None
 
 
 # --- the body ---------------------------------------------------------------------------------
@@ -221,7 +226,7 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 
 def _url_faults(keys: HttpKeys, arguments: Mapping[str, Argument]) -> Iterator[Misread]:
-    whole = _whole(keys.url)
+    whole = sole_argument(keys.url)
     if whole:
         argument = arguments.get(whole)
         if argument and argument.type != "url":
