@@ -43,7 +43,7 @@ class Actor:
         return not self.is_token and _same(form_key, self.form_key)
 
     def allows(self, scope: TokenScope) -> bool:
-        """Whether they have a right."""
+        """Whether they have a right: ``admin`` includes all of them."""
         return scope in self.scopes or "admin" in self.scopes
 
     def require(self, scope: TokenScope) -> None:

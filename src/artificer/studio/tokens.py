@@ -49,10 +49,6 @@ class ApiToken(Value):
     created: int
     expires: int
 
-    def allows(self, scope: TokenScope) -> bool:
-        """Whether the token has a right, or all of them."""
-        return scope in self.scopes or "admin" in self.scopes
-
 
 class _Kept(Value):
     tokens: tuple[ApiToken, ...] = ()
