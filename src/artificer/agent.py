@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         StreamArguments,
     )
     from artificer.events import RunEvent
-    from artificer.ports import Approver, Prompt
+    from artificer.ports import Approver
     from artificer.runs import Run
     from artificer.runtime.fork import ForkChanges
     from artificer.runtime.observe import Observer
@@ -238,8 +238,7 @@ class Agent(AgentDefinition[OutputT]):
         """Return the agent as a tool for another one: each call is a separate run.
 
         The calling model writes the prompt and reads the text. The run is a child of the caller's:
-        it is
-        started once, even after a crash, and its usage and cost count for both. Raises
+        it is started once, even after a crash, and its usage and cost count for both. Raises
         ToolDefinitionError for an unusable name.
 
         >>> editor = Agent(model, tools=[writer.as_tool("write", "Write a paragraph.")])

@@ -322,19 +322,12 @@ def _read(path: Path) -> dict[str, object]:
         data = read_regular(path, _MAX_BYTES)
         if data is None:
             raise OSError(errno.EFBIG, f"has more than {_MAX_BYTES} bytes")
-        text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
+        import tomllib  # many projects have no such file
+
+        return tomllib.loads(data.decode().replace("\r\n", "\n").replace("\r", "\n"))
     except FileNotFoundError:
         return {}
-    except (UnicodeDecodeError, OSError) as error:
-        raise ConfigError(
-            f"{path} cannot be read: {error}.",
-            hint="Check its permissions, and that it is UTF-8 and valid TOML.",
-        ) from error
-    import tomllib  # many projects have no such file
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, OSError) as error:  # UnicodeDecodeError and TOMLDecodeError are the former
         raise ConfigError(
             f"{path} cannot be read: {error}.",
             hint="Check its permissions, and that it is UTF-8 and valid TOML.",
