@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tools_support import names_in
 
-from artificer.backends.command.evidence import call_folder, prune
+from artificer.backends.call_folders import call_folder, prune
 from artificer.backends.command.executor import CommandExecutor
 from artificer.backends.command.spec.section import bind_command
 from artificer.backends.loader import load_folder

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from artificer.backends.command.evidence import call_folder, scan_id_of
+from artificer.backends.call_folders import call_folder, scan_id_of
 from artificer.backends.command.inputs import (
     Inputs,
     folder_names,
@@ -21,8 +20,15 @@ from artificer.backends.command.inputs import (
     preview_of,
     working_folder,
 )
-from artificer.backends.command.output import CommandOutcome, Start, judge_output, keep_output
-from artificer.backends.command.spec.envelope import Envelope, bare_content_of, content_of
+from artificer.backends.command.output import (
+    CommandOutcome,
+    Start,
+    judge_output,
+    keep_output,
+    not_started,
+    receipt_of,
+)
+from artificer.backends.command.spec.envelope import Envelope
 from artificer.backends.command.spec.section import (
     CommandPart,
     as_probe,
@@ -48,7 +54,6 @@ from artificer.backends.sandbox.grants import Grants
 from artificer.backends.sandbox.sandbox import Sandbox
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.definition import toolset as toolset_of
-from artificer.contracts.evidence import Parsed
 from artificer.errors import BugError
 from artificer.manifests.keys import CALL_PLACES, PLACES
 from artificer.manifests.model import Manifest, ManifestFile
@@ -65,16 +70,8 @@ from artificer.ports import (
 from artificer.ports.clock import wall_time
 from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject, JsonValue, Problem
-from artificer.values.blocks import CallStatus
 
-_STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
 _ENDINGS = {"text": "txt"}
-_REFUSAL = re.compile(
-    r"(?i)permission denied|operation not permitted|read-only file system|network is unreachable"
-    r"|EACCES|EPERM|EROFS"
-)
-"""Words of programs that a sandbox, or the system, has refused something."""
-
 
 CommandFile = ManifestFile[CommandPart]
 """A manifest with ``[command]``, and the file it came from."""
@@ -215,19 +212,18 @@ class CommandExecutor:
         return probed_of(probe, receipt, "exit_code", "stdout")
 
     async def _perform(self, tool: CommandFile, call: Call) -> Receipt:
-        timestamp = timestamp_of(self._now())
+        name, timestamp = call.definition.name, timestamp_of(self._now())
+        begun = Envelope(status="error", tool=name, command=(), timestamp=timestamp)
         try:
             plan = self._plan(tool, call)
         except OSError as error:
-            return _not_started(
-                call, CommandPlan(), timestamp, f"its folder cannot be made: {error}"
-            )
+            return not_started(begun, f"its folder cannot be made: {error}")
         if plan.problems:
-            return refuse(call.definition.name, plan.problems)
+            return refuse(name, plan.problems)
+        begun = begun.replace(command=plan.argv, scan_id=plan.scan_id, notes=plan.notes)
         inputs = await inputs_of(tool.manifest, plan.values, os.environ, self._secrets)
         if inputs.missing:
-            fault = f"not run: {inputs.missing}"
-            return _not_started(call, plan, timestamp, fault)
+            return not_started(begun, f"not run: {inputs.missing}")
         seconds = call.definition.timeout_ms / 1000
         ends = time.monotonic() + seconds
         with Capture(self._spill(tool)) as stdout:
@@ -237,7 +233,7 @@ class CommandExecutor:
                 finished = inputs.clean(await start(plan.argv, seconds=seconds, stdio=stdio))
             except OSError as error:
                 fault = f"{plan.argv[0]} could not be started: {error.strerror or error}"
-                return _not_started(call, plan, timestamp, fault)
+                return not_started(begun, fault)
             if finished.exit_code is None:
                 outcome = CommandOutcome("timeout", f"the program did not end within {seconds:g} s")
             else:
@@ -258,7 +254,8 @@ class CommandExecutor:
                 blobs = await asyncio.to_thread(
                     keep_output, stdout, inputs.clean_store(self._blobs)
                 )
-        return _receipt(call, tool.manifest, plan, timestamp, finished, outcome, blobs, sandbox)
+        ended = begun.replace(output_blobs=blobs, sandbox=sandbox)
+        return receipt_of(ended, finished, outcome, envelope=tool.manifest.output.envelope)
 
     def _starter(
         self, tool: CommandFile, plan: CommandPlan, inputs: Inputs, locks: CallLocks | None
@@ -322,60 +319,3 @@ def _program(tool: CommandFile, name: str) -> str:
 
 def _is_kept(manifest: Manifest[CommandPart], finished: Finished) -> bool:
     return finished.stdout.is_shortened or manifest.tool.evidence.capture
-
-
-def _not_started(call: Call, plan: CommandPlan, timestamp: str, fault: str) -> Receipt:
-    envelope = Envelope(
-        status="error",
-        tool=call.definition.name,
-        command=plan.argv,
-        timestamp=timestamp,
-        fault=fault,
-        scan_id=plan.scan_id,
-        notes=plan.notes,
-    )
-    return Receipt(status="error", content=content_of(envelope, None), evidence=envelope.to_text())
-
-
-def _receipt(
-    call: Call,
-    manifest: Manifest[CommandPart],
-    plan: CommandPlan,
-    timestamp: str,
-    finished: Finished,
-    outcome: CommandOutcome,
-    blobs: tuple[str, ...],
-    sandbox: str | None,
-) -> Receipt:
-    parsed: Parsed | None = outcome.parsed
-    notes = plan.notes
-    if sandbox is not None and outcome.status == "error" and _REFUSAL.search(finished.stderr.text):
-        notes += (
-            f"It ran in a sandbox ({sandbox}), which may be what refused it:"
-            " [sandbox] of artificer.toml grants folders and the network.",
-        )
-    envelope = Envelope(
-        status=outcome.status,
-        tool=call.definition.name,
-        command=plan.argv,
-        exit_code=finished.exit_code,
-        stdout=finished.stdout,
-        stderr=finished.stderr,
-        output_hash=finished.output_hash,
-        duration_ms=finished.duration_ms,
-        timestamp=timestamp,
-        left_behind=finished.left_behind,
-        fault=outcome.fault,
-        scan_id=plan.scan_id,
-        output_file=outcome.output_file,
-        output_blobs=blobs,
-        notes=notes,
-        sandbox=sandbox,
-    )
-    write = content_of if manifest.output.envelope else bare_content_of
-    return Receipt(
-        status=_STATUS[outcome.status],
-        content=write(envelope, parsed),
-        evidence=envelope.to_text(),
-        data=None if parsed is None or outcome.status != "success" else parsed.data,
-    )

@@ -1,15 +1,21 @@
-"""A program's outcome: its status, and the results in its output."""
+"""A program's outcome: its status, the results in its output, and the receipt that says so."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.backends.command.spec.envelope import EnvelopeStatus
+from artificer.backends.command.spec.envelope import (
+    Envelope,
+    EnvelopeStatus,
+    bare_content_of,
+    content_of,
+)
 from artificer.backends.command.spec.section import CommandPart
 from artificer.backends.process.capture import HEAD_BYTES, Capture
 from artificer.backends.process.run import Finished
@@ -17,8 +23,16 @@ from artificer.contracts.evidence import Parsed
 from artificer.manifests.model import Manifest
 from artificer.manifests.output import checked, parse_output
 from artificer.manifests.output_formats import read_json
-from artificer.ports import BlobStore
+from artificer.ports import BlobStore, Receipt
+from artificer.values.blocks import CallStatus
 from artificer.values.text import clip
+
+_STATUS: dict[str, CallStatus] = {"success": "ok", "error": "error", "timeout": "timeout"}
+_REFUSAL = re.compile(
+    r"(?i)permission denied|operation not permitted|read-only file system|network is unreachable"
+    r"|EACCES|EPERM|EROFS"
+)
+"""Words of programs that a sandbox, or the system, has refused something."""
 
 Start = Callable[..., Awaitable[Finished]]
 """``run_process`` with all that a call's programs have in common."""
@@ -32,6 +46,50 @@ class CommandOutcome:
     fault: str | None = None
     parsed: Parsed | None = None
     output_file: str | None = None
+
+
+def not_started(begun: Envelope, fault: str) -> Receipt:
+    """Return the receipt of a program that was not started, and why."""
+    envelope = begun.replace(fault=fault)
+    return Receipt(status="error", content=content_of(envelope, None), evidence=envelope.to_text())
+
+
+def receipt_of(
+    begun: Envelope, finished: Finished, outcome: CommandOutcome, *, envelope: bool
+) -> Receipt:
+    """Return the receipt of a program that ran.
+
+    The model reads the results or the output in an ``envelope``, or alone if it succeeded.
+    """
+    notes, parsed = begun.notes, outcome.parsed
+    if (
+        begun.sandbox is not None
+        and outcome.status == "error"
+        and _REFUSAL.search(finished.stderr.text)
+    ):
+        notes += (
+            f"It ran in a sandbox ({begun.sandbox}), which may be what refused it:"
+            " [sandbox] of artificer.toml grants folders and the network.",
+        )
+    ended = begun.replace(
+        status=outcome.status,
+        exit_code=finished.exit_code,
+        stdout=finished.stdout,
+        stderr=finished.stderr,
+        output_hash=finished.output_hash,
+        duration_ms=finished.duration_ms,
+        left_behind=finished.left_behind,
+        fault=outcome.fault,
+        output_file=outcome.output_file,
+        notes=notes,
+    )
+    write = content_of if envelope else bare_content_of
+    return Receipt(
+        status=_STATUS[outcome.status],
+        content=write(ended, parsed),
+        evidence=ended.to_text(),
+        data=None if parsed is None or outcome.status != "success" else parsed.data,
+    )
 
 
 def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from artificer.backends.answer import ToolRefusal
-from artificer.backends.command.evidence import call_folder
+from artificer.backends.call_folders import call_folder
 from artificer.backends.host.folder import Content, Folder
 from artificer.errors import InvalidValueError
 from artificer.ports import BlobStore, Call

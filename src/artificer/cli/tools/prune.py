@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from artificer.backends.command.evidence import prune as prune_folder
+from artificer.backends.call_folders import prune as prune_folder
 from artificer.cli.commands.tools import PruneToolsOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
