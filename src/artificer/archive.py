@@ -31,7 +31,7 @@ from artificer.runtime.queued import is_for_workers, waits_for_worker
 from artificer.runtime.replay import Replay, replay
 from artificer.runtime.run_list import RunFilter, RunLister, RunListing, run_query
 from artificer.runtime.search import Hit, Searcher, text_query
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.runtime.summary import RunSummary, summarise
 from artificer.runtime.verify import Verification, verify
 from artificer.runtime.waiting import has_untaken, questions_below
@@ -180,7 +180,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         storage = self._storage
         states = {
-            run: (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+            run: await state_of(storage, run)
             for run in await self.runs()
             if run.startswith(f"{run_id}.")
         }

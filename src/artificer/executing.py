@@ -19,7 +19,7 @@ from artificer.ports import Prompt
 from artificer.runs import Run, make_run, text_of
 from artificer.runtime.engine import Send
 from artificer.runtime.load import first_spec
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.runtime.stream import watch
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.conversation import EarlierMessages
@@ -136,7 +136,7 @@ async def _ended(
 ) -> tuple[RunState, Run[OutputT] | None]:
     """Return a run's state, and the run if it has ended and gets no more signals."""
     storage = resources.storage
-    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    state = await state_of(storage, run_id)
     goes_on = goes_on or state.phase is not RunPhase.FINISHED
     if goes_on or await storage.signals.read(run_id, state.letters):
         return state, None

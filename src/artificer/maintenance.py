@@ -23,7 +23,7 @@ from artificer.runtime.keeping import (
 )
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.runtime.verify import cited
 from artificer.system.utc import utc_day
 from artificer.values.parameters import named_parameters
@@ -121,7 +121,7 @@ class Maintenance:
         storage = self._resources.storage
         journal, aging = storage.journal, storage.aging
         if not discard:
-            state = (await restore(journal, storage.blobs, storage.snapshots, run_id)).state
+            state = await state_of(storage, run_id)
             if lost := await unpromoted(self._resources.config, run_id, state):
                 raise OperatorError(
                     lost, hint=f"artificer build promote {run_id}; or prune it with --discard."

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from artificer.core.state import RunPhase, RunState
 from artificer.core.waits import CallWait, idle_standing
-from artificer.dispatch.callers import state_of
 from artificer.errors import ArtificerError
 from artificer.ports import Storage
+from artificer.runtime.snapshot import state_of
 
 
 class AwaitedRun(Struct, frozen=True):

@@ -8,7 +8,7 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Storage
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.wiring.families import caller_ended, parent_of
 
 KNOWN_S, MAX_KNOWN = 2.0, 10_000
@@ -16,11 +16,6 @@ KNOWN_S, MAX_KNOWN = 2.0, 10_000
 
 MAX_CALLERS = 20
 """How far up the callers of a run are looked for."""
-
-
-async def state_of(storage: Storage, run: str) -> RunState:
-    """Return how a run stands. Raises NotFoundError, TamperedError."""
-    return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
 
 
 def caller_of(run: str, spec: RunSpec) -> str:

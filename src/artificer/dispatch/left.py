@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from artificer.dispatch.callers import state_of
 from artificer.errors import ArtificerError
 from artificer.ports import AwaitsRuns, Parked, SegmentEnd, Storage
+from artificer.runtime.snapshot import state_of
 
 
 class LeftRuns:

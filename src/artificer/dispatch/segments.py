@@ -26,7 +26,7 @@ from artificer.runtime.delays import LOOKED_AT, delay_of
 from artificer.runtime.falls import delay_after, falls_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.signals import has_signal
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import restored
 from artificer.runtime.waiting import waited_for
 from artificer.world import World, resume_submitted
 
@@ -105,10 +105,9 @@ class Segments:
             raise OperatorError(f"Its program failed: {kind}. The log says more.") from error
 
     async def _execute(self, run: str, cause: str) -> SegmentEnd:
-        journal, blobs = self._storage.journal, self._storage.blobs
         self.abandoned.discard(run)
         try:
-            loaded = await restore(journal, blobs, self._storage.snapshots, run)
+            loaded = await restored(self._storage, run)
         except NotFoundError:  # it is pruned
             return RunOver()
         state, spec = loaded.state, loaded.state.run_spec
@@ -225,7 +224,7 @@ class Segments:
     async def _delay(self, run: str, state: RunState) -> float | None:
         """Return the seconds until a stalled run is tried again, None for never."""
         journal, blobs = self._storage.journal, self._storage.blobs
-        head = (await restore(journal, blobs, self._storage.snapshots, run)).head
+        head = (await restored(self._storage, run)).head
         records = await journal.read(run, max(0, head.seq - LOOKED_AT))
         delay = delay_of([decode(record.body, blobs.get) for record in records])
         if delay is None:

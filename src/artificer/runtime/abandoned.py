@@ -13,7 +13,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.ownership.job_leases import failed_jobs
 from artificer.ports import Storage
 from artificer.runtime.falls import MAX_FALLS, falls_of
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import restored
 from artificer.runtime.waiting import waited_for
 
 LOOKED_AT = 100
@@ -54,7 +54,7 @@ async def abandoned_runs(
         elif found.standing == "open" and not found.only_waits:
             known = lines
             if name != run:
-                loaded = await restore(storage.journal, storage.blobs, storage.snapshots, name)
+                loaded = await restored(storage, name)
                 known = loaded.lines
             if (falls := falls_of(known)) >= MAX_FALLS:
                 abandoned.append(AbandonedRun(name, falls))

@@ -14,7 +14,7 @@ from artificer.errors import OperatorError
 from artificer.ports import Head, IndexedRun, Record, Storage
 from artificer.runtime.load import UNREDUCED, Loaded, follow
 from artificer.runtime.run_rows import RunBeginning, beginning, row_of
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import restored
 from artificer.runtime.verify import tombstone
 
 KEPT = 64
@@ -79,7 +79,7 @@ class FollowedRuns:
         """Return the row of a run in its current state, or ``unread`` where it cannot be read."""
         storage, run = self._storage, unread.run
         try:
-            loaded = await restore(storage.journal, storage.blobs, storage.snapshots, run)
+            loaded = await restored(storage, run)
             (first,) = await storage.journal.read(run, 0, 1)
             return self._kept(beginning(first, storage.blobs), loaded)
         except _UNREAD:

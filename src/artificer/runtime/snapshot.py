@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from msgspec import structs
 
@@ -140,6 +140,29 @@ async def restore(
         why = error.message if isinstance(error, ArtificerError) else type(error).__name__
         log.warning("the snapshot of run %s is not used: %s", run, why)
     return await load(journal, blobs, run)
+
+
+class RunStores(Protocol):
+    """The parts of a `Storage` that a run is read from."""
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def blobs(self) -> BlobStore: ...
+
+    @property
+    def snapshots(self) -> Snapshots | None: ...
+
+
+async def restored(storage: RunStores, run: str) -> Loaded:
+    """Return a run as it stands now. Raises NotFoundError, TamperedError."""
+    return await restore(storage.journal, storage.blobs, storage.snapshots, run)
+
+
+async def state_of(storage: RunStores, run: str) -> RunState:
+    """Return the state of a run as it stands now. Raises NotFoundError, TamperedError."""
+    return (await restored(storage, run)).state
 
 
 async def _proven(

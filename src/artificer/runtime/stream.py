@@ -17,12 +17,12 @@ from msgspec import Struct
 from artificer.core.record import Line
 from artificer.core.state import RunState
 from artificer.events import RunEvent, TextStreamed
-from artificer.ports import BlobStore, CallProgress, Head, Journal, Snapshots
+from artificer.ports import CallProgress, Head
 from artificer.runtime.feed import Feed
 from artificer.runtime.listening import can_listen, listening
 from artificer.runtime.load import read_chain
 from artificer.runtime.run_loop import is_idle
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import RunStores, state_of
 from artificer.runtime.translator import Translator
 
 PAGE = 200
@@ -32,26 +32,13 @@ POLL = 0.25
 """Seconds between two looks at the journal of a run that another process executes."""
 
 
-class Stores(Protocol):
-    """Where a run's records are read from."""
-
-    @property
-    def journal(self) -> Journal: ...
-
-    @property
-    def blobs(self) -> BlobStore: ...
-
-    @property
-    def snapshots(self) -> Snapshots | None: ...
-
-
 class EventReader:
     """Reads one run's events: those that are recorded, then those that happen here.
 
     Events of records up to ``after`` are not given out.
     """
 
-    def __init__(self, feed: Feed, stores: Stores, run: str, after: int = 0) -> None:
+    def __init__(self, feed: Feed, stores: RunStores, run: str, after: int = 0) -> None:
         self.run = run
         self._feed = feed
         self._stores = stores
@@ -125,8 +112,7 @@ class EventReader:
 
     async def state(self) -> RunState:
         """Return the state of the run as it is recorded. Raises NotFoundError, TamperedError."""
-        stores = self._stores
-        return (await restore(stores.journal, stores.blobs, stores.snapshots, self.run)).state
+        return await state_of(self._stores, self.run)
 
     def ended(self, state: RunState, text: str) -> RunEvent:
         """Return the event that ends the stream."""

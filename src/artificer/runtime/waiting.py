@@ -12,7 +12,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, Question, Storage
 from artificer.runtime.load import UNREADABLE, Loaded, load
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import restored, state_of
 
 
 def questions_of(run: str, state: RunState) -> list[Question]:
@@ -55,7 +55,7 @@ async def waited_for(
         if not child.startswith(f"{parent}."):
             continue
         try:
-            loaded = await restore(storage.journal, storage.blobs, storage.snapshots, child)
+            loaded = await restored(storage, child)
         except ArtificerError:
             continue
         found = loaded.state
@@ -82,7 +82,7 @@ async def has_signals(storage: Storage, run: str) -> bool:
 
     A run that has ended meanwhile, executed by itself, is as good as a signal.
     """
-    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+    state = await state_of(storage, run)
     return state.phase is RunPhase.FINISHED or await has_untaken(storage, run, state)
 
 

@@ -31,7 +31,7 @@ from artificer.runtime.builds.prompts import FOLDER, load_prompts
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.values.arguments import path as named
 from artificer.values.base import JsonValue
 from artificer.values.parameters import named_parameters
@@ -135,8 +135,7 @@ class Builds:
         return await place.repository.diff(base, commit)
 
     async def _state(self, run: str) -> RunState:
-        storage = self._world.storage
-        return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+        return await state_of(self._world.storage, run)
 
 
 async def unpromoted(config: Config, run: str, state: RunState) -> str:

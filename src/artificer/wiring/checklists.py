@@ -15,7 +15,7 @@ from artificer.core.state import RunState
 from artificer.core.ticks import Objection, objection
 from artificer.errors import ConflictError, Fenced, NotFoundError, OperatorError, OwnedError
 from artificer.events import ArtifactCreated, ItemTicked, RunEvent
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.runtime.ticks import checklist, checklists, record_ticks
 from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine
@@ -135,8 +135,7 @@ class Checklists:
         return state
 
     async def _state(self, run_id: str) -> RunState:
-        storage = self._resources.storage
-        return (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+        return await state_of(self._resources.storage, run_id)
 
 
 _NO_VERSION = f"sha256:{0:064}"

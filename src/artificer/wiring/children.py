@@ -26,7 +26,7 @@ from artificer.errors import ExistsError, Fenced, OperatorError, OwnedError
 from artificer.ports import Call, IdleRun, Provider, Receipt
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.runtime.waiting import has_signals
 from artificer.values.blocks import Message
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
@@ -157,8 +157,7 @@ class ChildExecutor(Struct, frozen=True):
             return await engine.resume(run)
 
     async def _state(self, run: str) -> RunState:
-        storage = self.world.storage
-        return (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+        return await state_of(self.world.storage, run)
 
     def _receipt(self, run: str, state: RunState) -> Receipt:
         handover: Handover | None = None

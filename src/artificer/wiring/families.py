@@ -19,7 +19,7 @@ from artificer.runtime.family import called
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.signals import has_signal
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.readiness import require, require_secrets
@@ -109,7 +109,7 @@ async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
     TamperedError.
     """
     storage = world.storage
-    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run)).state
+    state = await state_of(storage, run)
     if why and not await has_signal(storage.signals, run, state, Cancel):
         return await _end_child(world, run, state, why)
     why = "The run that called it is to end."

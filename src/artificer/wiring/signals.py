@@ -13,7 +13,7 @@ from artificer.ports import Attachment
 from artificer.ports.attachment import checked
 from artificer.providers.chain import providers_of
 from artificer.runtime.load import no_run
-from artificer.runtime.snapshot import restore
+from artificer.runtime.snapshot import state_of
 from artificer.runtime.waiting import questions_below, questions_of
 from artificer.values.arguments import shown
 from artificer.values.base import Value
@@ -58,7 +58,7 @@ async def attached(
     if not attachments:
         return signal
     storage = world.storage
-    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    state = await state_of(storage, run_id)
     if not isinstance(signal, MessageSignal) or state.build is not None:
         what = "A build" if isinstance(signal, MessageSignal) else "This signal"
         raise AuthorError(f"{what} takes no attachments.", hint="Put their contents into the text.")
@@ -73,7 +73,7 @@ async def attached(
 
 async def _asking(storage: OpenStorage, run_id: str, call: str) -> str:
     """Return the run that asks about a call: the run itself, or one that it waits for."""
-    state = (await restore(storage.journal, storage.blobs, storage.snapshots, run_id)).state
+    state = await state_of(storage, run_id)
     if call not in [question.digest for question in questions_of(run_id, state)]:
         for question in await questions_below(storage, run_id, state):
             if question.digest == call:

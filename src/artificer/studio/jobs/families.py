@@ -10,12 +10,13 @@ from typing import TypeVar
 from artificer.core.state import RunState
 from artificer.core.waits import CallWait
 from artificer.dispatch.awaited import held_back, some_go_on
-from artificer.dispatch.callers import MAX_CALLERS, caller_of, state_of
+from artificer.dispatch.callers import MAX_CALLERS, caller_of
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.ports import DispatchedRun, Storage
 from artificer.ports.run_index import above
 from artificer.runtime.listing import exists
 from artificer.runtime.load import first_spec
+from artificer.runtime.snapshot import state_of
 from artificer.studio.jobs.exchange import JobEnding
 from artificer.studio.jobs.idle import IdleJobs
 from artificer.studio.jobs.queue import JobQueue
