@@ -1,4 +1,4 @@
-"""``[http]`` tools against real servers: every attack of research toolclad section 3, rows 5-10."""
+"""``[http]`` tools against real servers: attacks 5 to 10 of docs/manifests.md."""
 
 from __future__ import annotations
 

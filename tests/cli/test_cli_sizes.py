@@ -1,4 +1,4 @@
-"""The largest report, file and drawing (seed 002), from the command line.
+"""The largest report, file and drawing, from the command line.
 
 The server is a real one that writes as many tokens as it is asked for and no more, four characters
 each; then it stops in the middle of a word, or of a call.

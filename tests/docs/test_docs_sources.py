@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 REQUIREMENTS = tomllib.loads((ROOT / "tests" / "requirements.toml").read_text(encoding="utf-8"))
 PAGE = re.compile(r"(?P<page>[\w./-]+\.md)(?:: (?P<names>[^;]+))?")
 PARTS = re.compile(r"^(?:\d+\.|-) \*\*(.+?)\.?\*\*|^## (.+)$|^(\d+)\. ", re.MULTILINE)
-ELSEWHERE = re.compile(r"\b(DESIGN|seed \d|research \w+ (§|threads?))")
+ELSEWHERE = re.compile(
+    r"\b(DESIGN|[Ss]eed 00\d|(the )?research (\w+ (§|threads?|section|T\d)|lists|on local))"
+)
 """Documents that are not here."""
 
 
@@ -29,6 +31,14 @@ def test_what_a_requirement_cites_is_here() -> None:
         assert not ELSEWHERE.search(source), (requirement["id"], source)
         for found in PAGE.finditer(source):
             assert (ROOT / found["page"]).is_file(), (requirement["id"], source)
+
+
+@pytest.mark.req("requirement-sources")
+def test_what_the_source_and_the_tests_cite_is_here() -> None:
+    for folder in ("src", "tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            found = ELSEWHERE.search(path.read_text(encoding="utf-8"))
+            assert found is None or path == Path(__file__), (path, found)
 
 
 @pytest.mark.req("requirement-sources")

@@ -1,7 +1,7 @@
 """The three adapters, through the official SDKs, against a real llama.cpp server.
 
 The model is the embedded one: what it says means little, how its server behaves is the point.
-Each test is one of the quirks that the research on local models lists.
+Each test is one of the quirks of such servers.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class TestAnswers:
         assert state.usage == Usage(input_tokens=20, output_tokens=10)
 
     async def test_calls_count_whatever_the_stop_reason_says(self, rig: Rig) -> None:
-        """Seed 003 drops calls when the finish reason is "stop"."""
+        """Some loops drop calls when the finish reason is "stop"."""
         state = await finish(rig, reply(call("echo", x=1), stop="end_turn"), say("One."))
         assert results(state) == [("ok", "x is 1")]
 

@@ -51,7 +51,7 @@ BACKENDS: tuple[BackendName, ...] = (
 """The backends that are built in. Installed packages may add others."""
 
 DEFAULT_TIMEOUT_MS = 120_000
-"""Wall time of one call, spawn, validation and output parsing included (seed 003)."""
+"""Wall time of one call, spawn, validation and output parsing included."""
 
 
 _PLACE = re.compile(r"\{([A-Za-z0-9_-]+)\}")
@@ -144,7 +144,7 @@ class Toolset(Value):
         return tuple(tool.name for tool in self.tools)
 
     def to_text(self) -> str:
-        """Canonical JSON text: the neutral form that is stored (seed 004)."""
+        """Canonical JSON text: the neutral form that is stored."""
         tools = [_without_later(tool.to_json()) for tool in self.tools]
         return canonical({"tools": tools}).decode()  # schemas may hold floats
 

@@ -1,4 +1,4 @@
-"""The JSON that the final reply of a run has to be (seed 004, ``LlmTextFormat``)."""
+"""The JSON that the final reply of a run has to be."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Compaction: when a conversation is too long for its model, and what replaces its beginning.
 
-Source: research aos T9 and lesson 9. All of this is computed from the state alone, so that a
-replay comes to the same requests.
+All of this is computed from the state alone, so that a replay comes to the same requests.
 """
 
 from __future__ import annotations

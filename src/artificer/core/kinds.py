@@ -47,4 +47,4 @@ KINDS: dict[RunKind, Kind] = {
     "judge": Kind("judge", turns=10, delivers="judgement"),
     "build": Kind("build", turns=1),
 }
-"""Turn caps: 15 for a conversation (seed 003), 24 for a deliverable (seed 002)."""
+"""The kinds of runs by name. A deliverable takes more turns than a conversation."""

@@ -1,4 +1,4 @@
-"""A model's reply, a tool's result and a run's tools as blobs of their own (seed 004).
+"""A model's reply, a tool's result and a run's tools as blobs of their own.
 
 Every call is one, ``{"id", "name", "arguments_json"}`` with the raw text that the model wrote; so
 are the text of a reply, the list of its output items, a tool's result, and the tools as the

@@ -1,4 +1,4 @@
-"""Blocks and messages: the normal form behind which every provider stands (seed 003)."""
+"""Blocks and messages: the form into which every provider's messages are translated."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Usage(Value):
 
 
 class ToolChoice(Value, metaclass=NamedValueType):
-    """Whether the model may, must or must not call tools (seed 004's union).
+    """Whether the model may, must or must not call tools.
 
     ``tool`` demands the one tool called ``name``.
     """
