@@ -8,7 +8,7 @@ is sent. No event holds a free-form JSON object, so the marker cannot be forged 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal
 
 from artificer.core.events import Event
@@ -83,6 +83,11 @@ def decode(body: bytes, fetch: Callable[[str], bytes]) -> EventLine | IntentLine
             f"A journal record cannot be read: {_reason(error)}.",
             hint="A newer release may have written it; `artificer verify` shows the details.",
         ) from error
+
+
+def events_of(lines: Iterable[Line]) -> list[Event]:
+    """Return the events among records, in order."""
+    return [line.event for line in lines if isinstance(line, EventLine)]
 
 
 def _reason(error: Exception) -> str:

@@ -17,7 +17,7 @@ from artificer.core import events as ev
 from artificer.core.facts import WHOLE, Judges, OutputCheck
 from artificer.core.intents import AskApproval, CallTool, Compact, Generate
 from artificer.core.policy import Consult
-from artificer.core.record import EventLine, IntentLine, Line
+from artificer.core.record import EventLine, IntentLine, Line, events_of
 from artificer.core.sources import MARK
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
@@ -213,7 +213,7 @@ class _RecordedCheck:
 
 async def _begin(engine: Engine, lines: Sequence[Line], spec: RunSpec) -> RunState:
     """Start the run as it was started. A fork copies the same facts again."""
-    events = [line.event for line in lines if isinstance(line, EventLine)]
+    events = events_of(lines)
     forks = [number for number, event in enumerate(events) if isinstance(event, ev.RunForked)]
     if not forks:
         return await engine.start(RUN, spec)

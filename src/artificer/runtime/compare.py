@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from artificer.artifacts.deliverable import Deliverable
 from artificer.core import events as ev
-from artificer.core.record import EventLine, Line
+from artificer.core.record import EventLine, Line, events_of
 from artificer.core.rules import keeps_reports
 from artificer.core.spec import RunSpec
 from artificer.errors import ArtificerError
@@ -213,6 +213,6 @@ def _payload(blobs: BlobStore, digest: str | None) -> str | None:
 
 def _took(loaded: Loaded) -> int:
     """From the first event to the last; of a fork, from where it went on alone."""
-    times = [line.event for line in loaded.lines if isinstance(line, EventLine)]
+    times = events_of(loaded.lines)
     begun = [event.at for event in times if isinstance(event, ev.RunForked)] or [times[0].at]
     return times[-1].at - begun[-1]

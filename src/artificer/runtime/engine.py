@@ -35,7 +35,7 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.run_loop import IDLE, RunLoop
-from artificer.runtime.snapshot import Taker, restore
+from artificer.runtime.snapshot import Snapshotter, restore
 from artificer.runtime.waiting import unfinished_above
 from artificer.values.release import RELEASE
 
@@ -268,7 +268,7 @@ class Engine(Struct):
             judges=self.judges,
         )
         ledger.budgets = self.performer.budgets
-        ledger.taker = _taker(self.snapshots, hold.run, before)
+        ledger.snapshotter = _snapshotter(self.snapshots, hold.run, before)
         return ledger
 
     async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
@@ -306,10 +306,12 @@ async def _after(
     return await catch_up(ledger, before)
 
 
-def _taker(snapshots: Snapshots | None, run: str, before: Loaded | None) -> Taker | None:
+def _snapshotter(
+    snapshots: Snapshots | None, run: str, before: Loaded | None
+) -> Snapshotter | None:
     if snapshots is None:
         return None
     if before is None or not before.kept:
-        return Taker(snapshots, run, seq=0, messages=0)
+        return Snapshotter(snapshots, run, seq=0, messages=0)
     seq = before.head.seq - len(before.lines)
-    return Taker(snapshots, run, seq=seq, messages=before.kept)
+    return Snapshotter(snapshots, run, seq=seq, messages=before.kept)

@@ -8,7 +8,7 @@ from artificer.builds.facts import Decided
 from artificer.core import events as ev
 from artificer.core.context import what_stays
 from artificer.core.intents import FinishReason
-from artificer.core.record import EventLine, Line
+from artificer.core.record import Line, events_of
 from artificer.core.repeats import repeated_calls
 from artificer.core.state import RunPhase, RunState
 from artificer.runtime.explain_build import why_building
@@ -40,7 +40,7 @@ _REASONS: dict[FinishReason, str] = {
 
 def why_of(state: RunState, lines: Sequence[Line]) -> str:
     """Return why a run with these records stands where it does."""
-    events = [line.event for line in lines if isinstance(line, EventLine)]
+    events = events_of(lines)
     if state.reason == "done" and state.build is not None:
         return "Every spec is merged, and the merged tree passes."
     if state.reason is not None:

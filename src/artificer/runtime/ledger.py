@@ -37,7 +37,7 @@ from artificer.runtime.model_requests import size_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests import Requests
-from artificer.runtime.snapshot import Taker
+from artificer.runtime.snapshot import Snapshotter
 from artificer.system.shielded import checkpoint, finished, shielded
 
 log = logging.getLogger("artificer.runtime.ledger")
@@ -72,7 +72,7 @@ class Ledger:
         self._judges = judges
         self._reserved: dict[int, Charges] = {}
         self.budgets = NO_BUDGETS
-        self.taker: Taker | None = None
+        self.snapshotter: Snapshotter | None = None
 
     @property
     def epoch(self) -> int:
@@ -201,8 +201,8 @@ class Ledger:
         for number, line in enumerate(batch.lines):
             tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
             tell(self.run, line)
-        if self.taker is not None:
-            self.taker.offer(self._head, self.state)
+        if self.snapshotter is not None:
+            self.snapshotter.offer(self._head, self.state)
         await checkpoint()
 
     def _charges(self, batch: Batch, now: int) -> dict[int, Charges]:
@@ -254,8 +254,8 @@ class Ledger:
     async def finish(self) -> None:
         """Wait for writes outside the journal, and release the run."""
         try:
-            if self.taker is not None:
-                await self.taker.finish()
+            if self.snapshotter is not None:
+                await self.snapshotter.finish()
         finally:
             await shielded(self._release())
 

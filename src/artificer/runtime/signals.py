@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import AskApproval
-from artificer.core.record import EventLine, Line
+from artificer.core.record import EventLine, Line, events_of
 from artificer.core.signal_events import follows
 from artificer.core.signals import Cancel, Interrupt, read_signal
 from artificer.core.state import RunState
@@ -36,8 +36,8 @@ def last_taken(lines: Sequence[Line]) -> int:
 
 def was_submitted(lines: Sequence[Line]) -> bool:
     """Whether a run with these records was submitted to workers."""
-    events = [line.event for line in lines[:1] if isinstance(line, EventLine)]
-    return any(isinstance(e, PromptReceived) and e.spec.submission is not None for e in events)
+    first = events_of(lines[:1])
+    return any(isinstance(e, PromptReceived) and e.spec.submission is not None for e in first)
 
 
 def _taken(lines: Sequence[Line]) -> Iterator[tuple[EventLine, int]]:

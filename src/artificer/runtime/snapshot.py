@@ -74,7 +74,7 @@ class _Kept(Value):
     state: RunState
 
 
-class Taker:
+class Snapshotter:
     """Stores states of one run of this process from time to time, in a thread."""
 
     def __init__(self, snapshots: Snapshots, run: str, *, seq: int, messages: int) -> None:

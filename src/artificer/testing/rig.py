@@ -18,7 +18,7 @@ from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
 from artificer.core.facts import Judges
-from artificer.core.record import EventLine
+from artificer.core.record import events_of
 from artificer.core.rules import RULES
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
@@ -188,7 +188,7 @@ class Rig:
     async def events(self, *, run: str = "run") -> list[Event]:
         """The events of a run."""
         loaded = await load(self.journal, self.blobs, run)
-        return [line.event for line in loaded.lines if isinstance(line, EventLine)]
+        return events_of(loaded.lines)
 
     def deliverable(self, state: RunState) -> Deliverable:
         """Return a finished run's deliverable. Raises InvariantError if it is not finished."""

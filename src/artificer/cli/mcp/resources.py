@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.cli.mcp.apps import APP, MIME_TYPE, REPORT, REPORT_KEY, UI, app_page
 from artificer.core.events import ToolReturned
-from artificer.core.record import EventLine
+from artificer.core.record import events_of
 from artificer.errors import NotFoundError
 from artificer.ports import BlobStore
 from artificer.runs import History, Run
@@ -65,8 +65,7 @@ class Resources:
 
     def put(self, run: str, history: History) -> dict[str, str]:
         """Keep the evidence of a call in memory, and its report; return their addresses."""
-        lines = (line.event for line in history.lines if isinstance(line, EventLine))
-        returned = [event for event in lines if isinstance(event, ToolReturned)]
+        returned = [e for e in events_of(history.lines) if isinstance(e, ToolReturned)]
         envelopes = [parse_object(event.evidence) for event in returned if event.evidence]
         found = [envelope for envelope in envelopes if isinstance(envelope, dict)]
         cited = {event.whole for event in returned if event.whole}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from artificer.cli.terminal.console import note, one_line
 from artificer.cli.terminal.exits import Exit
 from artificer.core.events import ReceiptIgnored
-from artificer.core.record import EventLine
+from artificer.core.record import Line, events_of
 from artificer.core.signals import AnswerCall, Resolve, Signal, read_signal
 from artificer.errors import OperatorError
 from artificer.ports import Attachment
@@ -111,8 +111,8 @@ async def _goes_on(world: World, run_id: str) -> str:
     return f"if no process executes it: {command}" if command else "now start its program again"
 
 
-def _received(lines: tuple[object, ...], number: int) -> Exit:
-    events = [line.event for line in lines if isinstance(line, EventLine)]
+def _received(lines: Sequence[Line], number: int) -> Exit:
+    events = events_of(lines)
     ignored = [e for e in events if isinstance(e, ReceiptIgnored) and e.letter == number]
     if ignored:
         note(f"received, without effect: {ignored[0].reason}", "bad")
