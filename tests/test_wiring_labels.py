@@ -82,6 +82,6 @@ def test_a_tool_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
 def test_other_labels_do_not_keep_a_run_from_going_on() -> None:
     here = manifest(COMMAND, "sensitive = true\n").replace(origin="command:/b")
     box = ToolBox(Toolset(tools=(here,)), {}, ())
-    box.must_match(Toolset(tools=(manifest(COMMAND),)))
+    box.require_same(Toolset(tools=(manifest(COMMAND),)))
     with pytest.raises(ConfigError, match="has changed"):
-        box.must_match(Toolset(tools=(manifest(COMMAND, 'risk_tier = "high"\n'),)))
+        box.require_same(Toolset(tools=(manifest(COMMAND, 'risk_tier = "high"\n'),)))

@@ -339,7 +339,7 @@ async def test_every_call_that_recorded_runs_were_offered_is_still_taken() -> No
         assert widened(tool.input_schema, TOOLS[name].input_schema) is None, name
         assert (tool.effect, tool.backend) == (TOOLS[name].effect, TOOLS[name].backend)
     toolbox = replace(ToolBox.empty(), toolset=Toolset(tools=tuple(TOOLS.values())))
-    toolbox.must_match(Toolset(tools=tuple(offered.values())))
+    toolbox.require_same(Toolset(tools=tuple(offered.values())))
 
 
 def widened(before: Any, now: Any, place: str = "") -> str | None:

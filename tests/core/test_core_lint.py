@@ -12,7 +12,7 @@ from artificer.core.lint import rule_faults
 from artificer.core.policy import Policy, Rule
 from artificer.errors import ConfigError
 from artificer.values.base import JsonObject
-from artificer.wiring.policies import must_fit, tools_of_builds
+from artificer.wiring.policies import require_fitting, tools_of_builds
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -127,6 +127,6 @@ def test_what_belongs_to_either_language_is_left_alone() -> None:
 def test_the_tools_of_builds_are_known_before_one_begins() -> None:
     policy = Policy(rules=(Rule(decision="deny", tool="host.writ", arguments=at("/path")),))
     with pytest.raises(ConfigError, match="did you mean 'host"):
-        must_fit(policy, tools_of_builds())
+        require_fitting(policy, tools_of_builds())
     right = Rule(decision="deny", tool="host.write", arguments=at("/path"))
-    must_fit(Policy(rules=(right,)), tools_of_builds())
+    require_fitting(Policy(rules=(right,)), tools_of_builds())

@@ -223,13 +223,13 @@ class Guarded:
             self._run = running.result()
             if self._run.reason is None:
                 raise waiting(call, self._run)
-            self._must_continue(self._run)
+            self._require_open(self._run)
         except ArtificerError:
             self._caller.withdraw(call.id)
             self._calls.forget(call)
             raise
 
-    def _must_continue(self, run: Run) -> None:
+    def _require_open(self, run: Run) -> None:
         if run.reason != "done":
             why = f"Run {self.key!r} takes no more calls: it has ended with {run.reason!r}."
             raise OperatorError(why, hint=f"artificer explain {self.key}")
@@ -253,7 +253,7 @@ class Guarded:
                 deps=self._tools.deps,
             )
         if over is not None:
-            self._must_continue(over)
+            self._require_open(over)
             await self._world.send(self.key, FollowUp(text="The caller continues.").verified())
         return await self._world.resume(
             self.key,

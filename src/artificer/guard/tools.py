@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, TypedDict
 
 from artificer.agent_definition import AgentDefinition
-from artificer.backends.function.decorator import FunctionTool, must_need_none
+from artificer.backends.function.decorator import FunctionTool, refuse_missing_deps
 from artificer.backends.function.decorator import tool as as_tool
 from artificer.contracts.definition import ToolDefinition
 from artificer.core.policy import Policy
@@ -64,7 +64,7 @@ class GuardedTools:
         made = [_tool(item) for item in listed]
         self.deps = options.get("deps")
         if self.deps is None:
-            must_need_none(made)
+            refuse_missing_deps(made)
         self._functions = {
             item.definition.name: item for item in made if isinstance(item, FunctionTool)
         }

@@ -65,7 +65,7 @@ async def collect(
         TamperedError: something cannot be read, or is not as it was written: what it refers to is
             not known.
     """
-    await _must_be_whole(journal)
+    await _require_whole(journal)
     moment = time.time() - older_than_s
     old = set[str]()
     if aging is not None:
@@ -88,7 +88,7 @@ async def collect(
     return collected
 
 
-async def _must_be_whole(journal: Journal) -> None:
+async def _require_whole(journal: Journal) -> None:
     """Raise TamperedError for a journal that may have lost a run or a version, and so references.
 
     The tables that name them follow from the chain: what a lost row led to may be restored.
@@ -171,7 +171,7 @@ async def check_world(
     old = set(await asyncio.to_thread(lambda: [*aging.put_before(moment)]))
     try:
         if not check.verification.sound:
-            await _must_be_whole(journal)
+            await _require_whole(journal)
         check.orphans = sorted(old - await reachable(journal, blobs, versions, progress))
     except ArtificerError as error:
         check.verification.problems.append(f"Orphans cannot be found: {error.message}")

@@ -26,7 +26,7 @@ from artificer.wiring.dependencies import dependencies
 from artificer.wiring.engines import Attendance, build_engine
 from artificer.wiring.families import Assembly, with_family
 from artificer.wiring.outputs import output_reader
-from artificer.wiring.policies import must_fit, tools_of_builds
+from artificer.wiring.policies import require_fitting, tools_of_builds
 from artificer.wiring.prompts import attached_blocks
 from artificer.wiring.providers import each_model, wire_of
 from artificer.wiring.readiness import require, require_secrets
@@ -68,8 +68,8 @@ async def assemble(
     capabilities = located(agent.capabilities or config.capabilities)
     async with build_servers(world) as servers:
         tools = await _tools_of(world, agent, attendance, servers)
-        tools.must_offer(choices_of(agent.settings))
-        must_fit(model.policy, tools.toolset)
+        tools.require_offered(choices_of(agent.settings))
+        require_fitting(model.policy, tools.toolset)
         if not isinstance(agent.instructions, str):
             facts["system"] = with_bindings(facts["system"], tools.toolset)
         spec = make_spec(
@@ -154,7 +154,7 @@ async def assemble_recorded(
             capabilities=spec.facilities,
             deps=attendance.deps,
         )
-        tools.must_match(spec.tools())
+        tools.require_same(spec.tools())
         needing = tools.executors if recorded.is_new else {}
         await require_secrets(world.secrets, spec, recorded.provider, needing)
         check = output_reader(agent, spec)
@@ -198,7 +198,7 @@ async def new_build(
     if isinstance(prompt, Brief):
         options = options.replace(size="brief")
     model = choose_model(world, agent, "build")
-    must_fit(model.policy, tools_of_builds())
+    require_fitting(model.policy, tools_of_builds())
     folder = project_folder(project)
     options, limits = bounded(options, model.limits)
     model = replace(model, limits=limits)

@@ -50,10 +50,10 @@ def history_facts(history: EarlierMessages | None, toolset: Toolset) -> dict[str
             hint="Pass a run, or messages such as run.messages.",
         )
     if not isinstance(history, Sequence):
-        _must_be_whole(history.messages)
+        _require_whole(history.messages)
         taint = history.state.taint
         return {"history": history.messages, "history_from": history.id, "taint": taint}
-    _must_be_whole(history)
+    _require_whole(history)
     messages = tuple(_checked(number, message) for number, message in enumerate(history))
     return {"history": messages, "taint": _taint_of(messages, toolset)}
 
@@ -77,7 +77,7 @@ def _taint_of(messages: Sequence[Message], toolset: Toolset) -> Taint | None:
     return taint
 
 
-def _must_be_whole(messages: Sequence[object]) -> None:
+def _require_whole(messages: Sequence[object]) -> None:
     open_calls: set[str] = set()
     for number, message in enumerate(messages):
         if not isinstance(message, Message):

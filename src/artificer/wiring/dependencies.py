@@ -8,7 +8,7 @@ from typing import Any
 
 from artificer.agent_definition import AgentDefinition, AgentTool
 from artificer.backends.function.context import context_of
-from artificer.backends.function.decorator import must_need_none
+from artificer.backends.function.decorator import refuse_missing_deps
 from artificer.ports import Call
 
 
@@ -23,7 +23,7 @@ async def dependencies(agent: AgentDefinition, passed: Any) -> Any:
         made = agent.deps_factory()
         found = await made if inspect.isawaitable(made) else made
     if found is None:
-        must_need_none(agent.tools)
+        refuse_missing_deps(agent.tools)
     return found
 
 

@@ -114,7 +114,7 @@ def output_reader(agent: AgentDefinition[Any], spec: RunSpec) -> OutputReader | 
     recorded, source = spec.response_format, agent.output
     if spec.kind != "chat":
         return None
-    _must_have(recorded, source)
+    _require_source(recorded, source)
     name = type_name(agent.check) if agent.check else ""
     if name != spec.output_check:
         raise ConfigError(
@@ -128,7 +128,7 @@ def output_reader(agent: AgentDefinition[Any], spec: RunSpec) -> OutputReader | 
     return OutputReader(kind, agent.check, recorded is not None)
 
 
-def _must_have(recorded: ResponseFormat | None, source: Any) -> None:
+def _require_source(recorded: ResponseFormat | None, source: Any) -> None:
     if recorded is None or not recorded.type:
         return
     if source is None or format_of(source).type == "":

@@ -24,7 +24,7 @@ def policy_faults(policy: Policy, toolset: Toolset) -> Iterator[str]:
         yield from entity_faults(policy.cedar, toolset)
 
 
-def must_fit(policy: Policy, toolset: Toolset) -> None:
+def require_fitting(policy: Policy, toolset: Toolset) -> None:
     """Raise ConfigError for a rule that is meant for one of these tools and can never match.
 
     A rule for tools that this run does not offer is not a fault: a policy may be shared.

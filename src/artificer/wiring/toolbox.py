@@ -65,11 +65,11 @@ class ToolBox(Struct, frozen=True):
         kept = tuple(tool for tool in self.toolset.tools if tool.name in wanted)
         return replace(self, toolset=Toolset(tools=kept))
 
-    def must_offer(self, choices: Iterable[ToolChoice]) -> None:
+    def require_offered(self, choices: Iterable[ToolChoice]) -> None:
         """Raise ConfigError unless every tool that a choice demands is one of these."""
         self.narrowed([choice.name for choice in choices if choice.name is not None])
 
-    def must_match(self, recorded: Toolset) -> None:
+    def require_same(self, recorded: Toolset) -> None:
         """Raise ConfigError unless every tool of a recorded toolset is here, and still the same.
 
         A tool that makes artifacts takes what it took when the run began: the gate goes by the

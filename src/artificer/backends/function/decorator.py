@@ -83,7 +83,7 @@ class ToolOptions(TypedDict, total=False):
     fenced: bool
 
 
-def must_need_none(tools: Iterable[object]) -> None:
+def refuse_missing_deps(tools: Iterable[object]) -> None:
     """Raise ToolDefinitionError if a function tool needs dependencies; its run has none."""
     for tool in tools:
         if isinstance(tool, FunctionTool) and (needed := tool._signature.deps) is not None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from artificer.backends.context import ExecutorContext
 from artificer.backends.function.argument import InvalidArgumentsError
 from artificer.backends.function.context import context_of
-from artificer.backends.function.decorator import FunctionTool, must_need_none, place_of
+from artificer.backends.function.decorator import FunctionTool, place_of, refuse_missing_deps
 from artificer.backends.function.ended import Ended, end_of, failed, returned
 from artificer.backends.function.threads import ThreadWork, start_thread
 from artificer.backends.refusal import refuse
@@ -45,7 +45,7 @@ class FunctionExecutor:
         self._definitions = toolset(tuple(tool.definition for tool in tools)).tools
         self._deps = deps
         if deps is None:
-            must_need_none(tools)
+            refuse_missing_deps(tools)
 
     @property
     def tools(self) -> tuple[ToolDefinition, ...]:

@@ -79,7 +79,7 @@ class Changer:
         done: list[HostChange] = []
         try:
             for change in changes:
-                self._must_be(change.path, change.before)
+                self._require_unchanged(change.path, change.before)
                 self._set(change.path, change.after)
                 done.append(change)
         except ToolRefusal:
@@ -120,7 +120,7 @@ class Changer:
         elif self._folder.kind(parts) is not None:
             self._folder.remove(parts)
 
-    def _must_be(self, path: str, before: Content | None) -> None:
+    def _require_unchanged(self, path: str, before: Content | None) -> None:
         if self._digest(path) != _digest_of(before):
             raise ToolRefusal(f"{path!r} was changed by somebody else just now. Read it again.")
 

@@ -76,12 +76,12 @@ class HostWriter:
         if new == old:
             self._known.learn(call.run, path, digest_of(data))
             return f"{path} has this text already · {digest_of(data)}"
-        self._must_expect(call, path, old, arguments.get("expect"))
+        self._require_expected(call, path, old, arguments.get("expect"))
         what = "written anew" if old else "made"
         answer = f"{path} {what} · {len(data)} bytes · {digest_of(data)}"
         return self._make(call, [HostChange(path, old, new)], answer)
 
-    def _must_expect(self, call: Call, path: str, old: Content | None, expect: object) -> None:
+    def _require_expected(self, call: Call, path: str, old: Content | None, expect: object) -> None:
         if expect == "absent":
             if old is not None:
                 raise ToolRefusal(f"{path!r} exists already, and was to be new.")

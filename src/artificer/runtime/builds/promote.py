@@ -77,7 +77,7 @@ async def _promote(
 ) -> Promotion:
     theirs = Git(project, trusting=True)
     for name in (branch,) if into is None else (branch, into):
-        await _must_be_a_name(theirs, name)
+        await _require_branch_name(theirs, name)
     await _give(repository, theirs, built, branch)
     if into is None:
         return Promotion("branch", branch, built)
@@ -217,7 +217,7 @@ def _is_there(path: Path) -> bool:
     return path.exists()
 
 
-async def _must_be_a_name(git: Git, branch: str) -> None:
+async def _require_branch_name(git: Git, branch: str) -> None:
     answer = await git.ask("check-ref-format", f"refs/heads/{branch}")
     if answer.exit_code != 0 or branch.startswith("-"):
         raise ConfigError(

@@ -60,7 +60,7 @@ class Validator:
             output = error.strerror or str(error)
             return Validation(False, f"$ {line}\n{argv[0]} could not be started: {output}.")
         if done.exit_code != 0 and confinement.name:
-            self._must_be_seen(line, f"{done.stdout.text}\n{done.stderr.text}", env, worktree)
+            self._require_visible(line, f"{done.stdout.text}\n{done.stderr.text}", env, worktree)
         return Validation(
             done.exit_code == 0,
             self.clean(_report(line, done, self.seconds)),
@@ -68,7 +68,7 @@ class Validator:
             confinement.name or NO_SANDBOX,
         )
 
-    def _must_be_seen(self, line: str, output: str, env: dict[str, str], worktree: Path) -> None:
+    def _require_visible(self, line: str, output: str, env: dict[str, str], worktree: Path) -> None:
         """Raise ConfigError for a program that is missing only because the sandbox hides it, and
         for a sandbox that cannot be made.
 

@@ -75,7 +75,7 @@ class DiskStore:
         Raises:
             OperatorError: the disk is full or fails; nothing was stored.
         """
-        self._must_write()
+        self._require_writable()
         digest = digest_of(data)
         path = self._path(digest)
         if digest in self._sure and _touched(path):
@@ -149,7 +149,7 @@ class DiskStore:
         A writer that puts it meanwhile either finds its file gone, and writes it again, or has
         touched it, and it is moved back.
         """
-        self._must_write()
+        self._require_writable()
         path = self._path(digest)
         aside = self._root / "quarantine" / digest.removeprefix("sha256:")
         with self._designed_errors():
@@ -199,7 +199,7 @@ class DiskStore:
             except FileNotFoundError:  # a store that is only read may not be there
                 return []
 
-    def _must_write(self) -> None:
+    def _require_writable(self) -> None:
         if self._read_only:
             raise OperatorError(f"The blob store {self._root} is open for reading only.")
 

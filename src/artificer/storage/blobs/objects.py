@@ -98,7 +98,7 @@ class ObjectStore:
         Raises:
             OperatorError: the store cannot be reached, or refuses; nothing was stored.
         """
-        self._must_write()
+        self._require_writable()
         digest = digest_of(data)
         give_up = time.monotonic() + self._patience_s
         with self._designed_errors():
@@ -170,7 +170,7 @@ class ObjectStore:
 
     def remove(self, digest: str, moment: float) -> bool:
         """Remove a blob, unless it was put after a moment; return whether that was done."""
-        self._must_write()
+        self._require_writable()
         with self._lock(digest), self._designed_errors():
             modified = self._modified(digest)
             if modified is None or modified >= moment:
@@ -180,7 +180,7 @@ class ObjectStore:
 
     def touch(self, digests: Iterable[str]) -> None:
         """Treat blobs as put now: for what refers to them from elsewhere in a moment."""
-        self._must_write()
+        self._require_writable()
         for digest in digests:
             with suppress(NotFoundError), self._designed_errors():
                 self._renew(digest, self.get(digest))
@@ -219,7 +219,7 @@ class ObjectStore:
                     raise
             time.sleep(PAUSE_S)
 
-    def _must_write(self) -> None:
+    def _require_writable(self) -> None:
         if self._read_only:
             raise self._only_read()
         if self._claim is not None and time.monotonic() > self._claimed_until:

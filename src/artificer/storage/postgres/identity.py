@@ -89,7 +89,7 @@ _ACCEPT = (
 )
 
 
-def must_take_writes(db: Connection) -> None:
+def require_writable(db: Connection) -> None:
     """Raise OperatorError for a replica."""
     row = db.execute("SELECT pg_is_in_recovery()").fetchone()
     if row is not None and row[0]:

@@ -26,9 +26,9 @@ from artificer.storage.postgres.identity import (
     here,
     identity,
     keeps_objects,
-    must_take_writes,
     note_objects,
     note_replication,
+    require_writable,
 )
 from artificer.storage.postgres.journal import PostgresJournal
 from artificer.storage.postgres.locks import Lock, hold
@@ -129,7 +129,7 @@ class PostgresStorage:
         """Create or upgrade the tables, and check whether the world has moved or its end was
         changed."""
         database = self._server.database
-        must_take_writes(db)
+        require_writable(db)
         with db.transaction():
             if make(db, database.schema) and self._objects is not None:
                 self._objects.claim(claim_of(database, identity(db)))
