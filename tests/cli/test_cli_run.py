@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_kit import Shell, text_of
 from strict_server import Calls, Says, StrictServer
 
+from artificer.world import World
 from pictures import png
 
 CHART = {
@@ -165,6 +167,34 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
             assert said.code == 3 and "has ended" in said.err
         assert "no call is uncertain" in (await shell.run("resolve", "last")).err
         assert (await shell.run("replay", "last")).code == 0
+
+
+@pytest.mark.req("cli-answers-race")
+@pytest.mark.parametrize("first", [True, False], ids=["approved", "denied"])
+async def test_of_two_answers_at_the_same_instant_the_second_is_told_of_the_first(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    send = World.send
+
+    async def send_second(world: World, run: str, signal: Any, **_: Any) -> int:
+        await send(world, run, signal.replace(by="bob", approved=first))
+        return await send(world, run, signal)
+
+    async with StrictServer(MAKES_CHART, CITES_CHART if first else Says("Good bye.")) as server:
+        shell.configure(server.url, '[policy]\ndefault = "ask"\n')
+        await shell.run("run", "--kind", "deliver", "Compare", stdin=b"")
+        with monkeypatch.context() as patched:
+            patched.setattr(World, "send", send_second)
+            told = await shell.run("approve", "last")
+        done = await shell.run("resume", "last")
+        assert (done.code, server.refused) == (0, []), done.err
+    assert "sent to run" not in told.err
+    if first:
+        assert told.code == 0 and "has this answer already, from bob" in told.err, told.err
+    else:
+        assert told.code == 3 and "already: denied, from bob." in told.err, told.err
+        assert "Yours has no effect." in told.err and "artificer cancel" in told.err
+        assert "create_bar_chart  not approved" in done.err
 
 
 @pytest.mark.req("provider-missing-key")

@@ -10,8 +10,9 @@ from artificer.cli.terminal.exits import Exit
 from artificer.core.events import ReceiptIgnored
 from artificer.core.record import Line, events_of
 from artificer.core.signals import AnswerCall, Resolve, Signal, read_signal
+from artificer.core.state import RunState
 from artificer.errors import OperatorError
-from artificer.ports import Attachment
+from artificer.ports import MAX_SIGNALS, Attachment
 from artificer.runtime.resuming import resume_command
 from artificer.world import World
 
@@ -33,28 +34,28 @@ async def send_signal(
     """Send a signal and wait a moment for the process that executes the run to receive it.
 
     ``resumes`` is the run to be resumed then, if it is another one. An answer about a call is sent
-    once, because the first one counts.
+    once, because the first one counts; of two at the same instant, the second command says so.
 
     Raises OperatorError for a run that has ended, except for what became of an uncertain call, and
     for an answer if another one was sent before.
     """
     state = (await world.get(run_id)).state
     if earlier := await _answered_before(world, run_id, state.letters, signal):
-        _require_same(run_id, earlier, signal, has_ended=state.status is not None)
-        goes_on = await _goes_on(world, resumes or run_id)
-        note(f"run {run_id} has this answer already{_from(earlier)}; {goes_on}")
-        return Exit.OK
-    if state.status is not None and isinstance(signal, Resolve):
-        await world.send(run_id, signal)
-        note(f"sent to run {run_id}; recorded by: artificer resume {run_id}")
-        note("the model reads it with the next follow-up")
-        return Exit.OK
-    if state.status is not None:
+        return await _say_earlier(world, state, run_id, earlier, signal, resumes=resumes)
+    if state.status is not None and not isinstance(signal, Resolve):
         more = "build" if state.build is not None else f"follow-up {run_id}"
         raise OperatorError(
             f"Run {run_id} has ended: {state.status}.", hint=f"To continue: artificer {more}"
         )
     number = await world.send(run_id, signal, attachments=attachments)
+    if earlier := await _answered_before(world, run_id, state.letters, signal, number):
+        return await _say_earlier(
+            world, state, run_id, earlier, signal, resumes=resumes, was_sent=True
+        )
+    if state.status is not None:
+        note(f"sent to run {run_id}; recorded by: artificer resume {run_id}")
+        note("the model reads it with the next follow-up")
+        return Exit.OK
     for _ in range(CHECKS):
         history = await world.archive.history(run_id)
         if history.run.state.letters >= number:
@@ -65,29 +66,42 @@ async def send_signal(
 
 
 async def _answered_before(
-    world: World, run_id: str, after: int, signal: Signal
+    world: World, run_id: str, after: int, signal: Signal, number: int = MAX_SIGNALS + 1
 ) -> AnswerCall | Resolve | None:
-    """Return the first answer about the same call after the last signal that the run received."""
+    """Return the first answer about the same call after the last signal that the run received, and
+    before the signal of a number."""
     if isinstance(signal, AnswerCall | Resolve):
-        for _, body in await world.storage.signals.read(run_id, after):
-            found = read_signal(body)
+        for n, body in await world.storage.signals.read(run_id, after):
+            found = read_signal(body) if n < number else None
             if isinstance(found, AnswerCall | Resolve) and _call_of(found) == _call_of(signal):
                 return found
     return None
 
 
-def _require_same(
-    run_id: str, earlier: AnswerCall | Resolve, signal: Signal, *, has_ended: bool
-) -> None:
-    """Raise OperatorError if the answer that counts is another one."""
+async def _say_earlier(
+    world: World,
+    state: RunState,
+    run_id: str,
+    earlier: AnswerCall | Resolve,
+    signal: Signal,
+    *,
+    resumes: str,
+    was_sent: bool = False,
+) -> Exit:
+    """Say that the answer that counts is an earlier one. Raises OperatorError if it differs."""
     if _answer_of(earlier) != _answer_of(signal):
+        has_ended = state.status is not None
         more = f"To tell the model more: artificer follow-up {run_id}"
         end = f"To end the run at once: artificer cancel {run_id}"
         raise OperatorError(
             f"Run {run_id} has another answer about this call already: "
             f"{_answer_of(earlier)}{_from(earlier)}. The first one counts.",
-            hint=f"Nothing was sent. {more if has_ended else end}",
+            hint=f"{'Yours has no effect' if was_sent else 'Nothing was sent'}. "
+            f"{more if has_ended else end}",
         )
+    goes_on = await _goes_on(world, resumes or run_id)
+    note(f"run {run_id} has this answer already{_from(earlier)}; {goes_on}")
+    return Exit.OK
 
 
 def _call_of(signal: AnswerCall | Resolve) -> str:
