@@ -10,6 +10,7 @@ from artificer.contracts.definition import toolset
 from artificer.core.budget import SHORTEST_REPLY, reply_tokens
 from artificer.core.price import Price
 from artificer.core.spec import Limits, RunSpec
+from artificer.errors import InvalidValueError
 from artificer.values.model import Usage
 
 pytestmark = pytest.mark.req("loop-limits")
@@ -30,6 +31,16 @@ def longest(limits: Limits, *, price: Price | None = None, **spent: Any) -> int 
         price=price,
     )
     return reply_tokens(spec, Usage(input_tokens=1_000, output_tokens=500), 1_500, 100)
+
+
+@pytest.mark.req("limits-recorded")
+@pytest.mark.parametrize("name", [n for n in Limits.field_names() if n != "waiting_counts"])
+def test_a_limit_is_a_number_that_a_journal_can_hold(name: str) -> None:
+    highest = 2**53 - 1
+    assert Limits.from_json(Limits(**{name: highest}).to_json()) == Limits(**{name: highest})
+    for too_high in (highest + 1, 2**64, 10**20):
+        with pytest.raises(InvalidValueError, match=f"Limits: /{name} must be .* <= {highest}"):
+            Limits(**{name: too_high})
 
 
 def test_the_shortest_reply_that_is_worth_its_request() -> None:

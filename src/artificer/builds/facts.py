@@ -13,10 +13,8 @@ from artificer.artifacts.phase import Phase
 from artificer.artifacts.plan import Plan
 from artificer.artifacts.spec import Spec
 from artificer.builds.table import Pass, Size, StepKind
-from artificer.values.base import CheckedValue, Digest, Meta, Text, Value
-
-PositiveInt = Annotated[int, Meta(ge=1)]
-
+from artificer.values.base import CheckedValue, Count, Digest, Meta, Text, Value
+from artificer.values.canon import MAX_SAFE_INTEGER
 
 ConcernKind = Literal["control", "tests", "check", "regression", "old_failure"]
 """Concerns for a person to decide: control files, weakened tests, a rewritten check, a check that
@@ -43,17 +41,17 @@ class BuildOptions(CheckedValue):
     that no longer need consent. ``turns`` and ``run_tokens`` bound each code run.
     """
 
-    parallel: PositiveInt = 3
-    runs: PositiveInt = 200
-    repeats: Annotated[int, Meta(ge=2)] = 3
-    attempts: PositiveInt | None = None
-    merges: PositiveInt = 2
+    parallel: Count = 3
+    runs: Count = 200
+    repeats: Annotated[int, Meta(ge=2, le=MAX_SAFE_INTEGER)] = 3
+    attempts: Count | None = None
+    merges: Count = 2
     size: Size = "medium"
     passes: tuple[Pass, ...] | None = None
     judge: tuple[StepKind, ...] = ()
     agreed: tuple[ConcernKind, ...] = ()
-    turns: PositiveInt | None = None
-    run_tokens: PositiveInt | None = None
+    turns: Count | None = None
+    run_tokens: Count | None = None
 
 
 class BuildRequested(Value, tag_field="type"):

@@ -8,12 +8,19 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from artificer.contracts.secret_references import references_in
-from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta, field
+from artificer.values.base import (
+    CheckedValue,
+    Count,
+    JsonObject,
+    JsonValue,
+    Meta,
+    NaturalNumber,
+    field,
+)
 from artificer.values.canon import canonical
 from artificer.values.model import ToolChoice
 
 Effort = Literal["low", "medium", "high"]
-TokenCount = Annotated[int, Meta(ge=1)]
 Decimal = Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d{1,6})?\Z")]
 
 DECIMALS = 6
@@ -36,8 +43,8 @@ class RequestSettings(CheckedValue):
     top_p: Decimal | None = None
     stop: tuple[str, ...] = ()
     seed: int | None = None
-    max_tokens: TokenCount | None = None
-    reasoning: Effort | TokenCount | None = None
+    max_tokens: Count | None = None
+    reasoning: Effort | Count | None = None
     service_tier: str = ""
     headers: str = ""
     body: str = ""
@@ -74,9 +81,9 @@ class ModelKeys(CheckedValue):
     temperature: Annotated[float, Meta(ge=0)] | None = None
     top_p: Annotated[float, Meta(gt=0, le=1)] | None = None
     stop: tuple[Annotated[str, Meta(min_length=1)], ...] = ()
-    seed: Annotated[int, Meta(ge=0, le=2**53 - 1)] | None = None
-    max_tokens: TokenCount | None = None
-    reasoning: Effort | TokenCount | None = None
+    seed: NaturalNumber | None = None
+    max_tokens: Count | None = None
+    reasoning: Effort | Count | None = None
     service_tier: str = ""
     extra_headers: Mapping[str, str] = field(default_factory=dict)
     extra_body: Mapping[str, JsonValue] = field(default_factory=dict)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Annotated
 
-from artificer.values.base import CheckedValue, Meta
+from artificer.values.base import CheckedValue, Count, NaturalNumber
 from artificer.values.model import Usage
-
-Micros = Annotated[int, Meta(ge=0)]
 
 
 class _Rates(CheckedValue):
-    input: Micros
-    output: Micros
-    cached: Micros | None = None
-    written: Micros | None = None
+    input: NaturalNumber
+    output: NaturalNumber
+    cached: NaturalNumber | None = None
+    written: NaturalNumber | None = None
 
 
 class PriceTier(_Rates):
     """The rates of all tokens of a request whose input has more than ``above`` tokens."""
 
-    above: Annotated[int, Meta(ge=1)]
+    above: Count
 
 
 class Price(_Rates):

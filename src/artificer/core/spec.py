@@ -15,13 +15,11 @@ from artificer.core.policy import Policy
 from artificer.core.price import Price
 from artificer.core.submission import Submission
 from artificer.core.taint import Taint
-from artificer.values.base import CheckedValue, Meta
+from artificer.values.base import CheckedValue, Count, Meta, NaturalNumber
 from artificer.values.blocks import AttachedBlock, Message
-from artificer.values.canon import canonical, digest_of
+from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.model import ToolChoice
 from artificer.values.tokens import tokens_of
-
-Count = Annotated[int, Meta(ge=1)]
 
 
 class _Remembered(type(CheckedValue)):  # type: ignore[misc]
@@ -59,7 +57,7 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     """
 
     turns: Count = 15
-    repairs: Annotated[int, Meta(ge=0)] = 4
+    repairs: NaturalNumber = 4
     calls: Count = 32
     concurrency: Count = 8
     max_tokens: Count = 4096
@@ -71,9 +69,9 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     tool_ms: Count | None = None
     output_chars: Count | None = None
     waiting_counts: bool = True
-    repeats: Annotated[int, Meta(ge=3)] | None = None
-    continuations: Annotated[int, Meta(ge=0)] = 0
-    attachments: Annotated[int, Meta(ge=0)] = 50
+    repeats: Annotated[int, Meta(ge=3, le=MAX_SAFE_INTEGER)] | None = None
+    continuations: NaturalNumber = 0
+    attachments: NaturalNumber = 50
     attachment_bytes: Count = 10_000_000
     attached_bytes: Count = 20_000_000
 
@@ -106,7 +104,7 @@ class Fallback(CheckedValue):
     settings: tuple[RequestSettings, ...] = ()
     max_tokens: Count = 4096
     context_tokens: Count | None = None
-    continuations: Annotated[int, Meta(ge=0)] = 0
+    continuations: NaturalNumber = 0
 
 
 class RunSpec(CheckedValue):

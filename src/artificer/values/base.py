@@ -31,7 +31,7 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Struct, field
 
 from artificer.errors import InvalidValueError
-from artificer.values.canon import canonical_typed
+from artificer.values.canon import MAX_SAFE_INTEGER, canonical_typed
 from artificer.values.faults import fault_of
 from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
@@ -39,11 +39,13 @@ from artificer.values.value_type import NamedValueType, ValueType, refusal
 
 __all__ = [
     "CheckedValue",
+    "Count",
     "Digest",
     "JsonObject",
     "JsonValue",
     "Meta",
     "NamedDigest",
+    "NaturalNumber",
     "Plain",
     "Problem",
     "ValueReader",
@@ -58,6 +60,12 @@ else:
     JsonValue = Any
 
 JsonObject = dict[str, JsonValue]
+
+Count = Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)]
+"""How many of something that there is at least once. A larger integer could not be recorded."""
+
+NaturalNumber = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+"""How many of something that may be missing."""
 
 Digest = Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}\Z")]
 """``sha256:`` and 64 lower-case hexadecimal digits."""
