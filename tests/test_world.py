@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from strict_server import Says, StrictServer
 
 from artificer.agent import Agent
@@ -20,7 +22,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.core.price import Price
 from artificer.core.spec import Limits
 from artificer.errors import ConfigError, Fenced, NotFoundError, OperatorError
-from artificer.ports import Answer, Question
+from artificer.ports import Answer, PreparedRequest, Question
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.model import ModelFailure, Usage
@@ -324,6 +326,38 @@ class TestWire:
         async with World.open(elsewhere) as world:
             found = await world.archive.replay(run.id)
         assert (found.identical, found.requests, found.requests_unchecked) == (True, 1, 0)
+
+    @pytest.mark.req("cancel-elsewhere")
+    async def test_a_run_that_is_cancelled_where_nobody_knows_its_provider_replays(
+        self, tmp_path: Path
+    ) -> None:
+        class Own(ScriptedProvider):
+            def prepare(self, *of: Any) -> PreparedRequest:
+                prepared = super().prepare(*of)
+                return replace(prepared, fields={**prepared.fields, "own": True})
+
+        begun, config = asyncio.Event(), Config(home=tmp_path, project="p")
+
+        @tool(effect="once")
+        async def pay() -> str:
+            """Pay."""
+            begun.set()
+            await asyncio.sleep(60)
+            return "Paid."
+
+        provider = Own([reply(call("pay"))], name="own")
+        async with World.open(config) as world:
+            agent = Agent(provider, kind="chat", tools=[pay])
+            running = asyncio.create_task(world.run("Pay.", agent, run_id="r"))
+            await begun.wait()
+            running.cancel()
+            await asyncio.wait((running,))
+        async with World.open(config) as world:
+            ended = await world.cancel("r")
+            found = await world.archive.replay("r", model=provider)
+            assert [doubt.tool for doubt in ended.doubts] == ["pay"]
+            assert found.identical, found.divergence
+            assert (found.requests, found.requests_unchecked) == (1, 1)
 
     @pytest.mark.req("replay-anywhere")
     async def test_a_run_does_not_change_its_wire_when_it_is_resumed(self, tmp_path: Path) -> None:

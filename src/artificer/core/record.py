@@ -40,7 +40,8 @@ class EventLine(_Line):
 
 
 class IntentLine(_Line):
-    """An intent and its digest. ``request`` is the digest of the request that Generate sends.
+    """An intent and its digest. ``request`` is the digest of the request that Generate sends;
+    it has none in a run that was cancelled where its provider was not known.
 
     ``tools`` names the blob of the tools in it, as the provider is given them.
     """

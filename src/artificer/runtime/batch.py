@@ -56,7 +56,7 @@ class Batch:
 
     def _intend(self, intent: Intent) -> None:
         request, tools = None, None
-        if asks(intent):
+        if asks(intent) and self._requests.provider is not None:
             prepared, request = self._requests.prepare(self.state, intent)
             self.requests_made.append((intent, prepared))
             tools = self._requests.tools(self.state, prepared)

@@ -263,7 +263,7 @@ class Engine(Struct):
             before.state if before else RunState(),
             journal=self.journal,
             blobs=self.performer.blobs,
-            provider=self.performer.provider,
+            provider=self.performer.mapper,
             observer=self.observer,
             judges=self.judges,
         )

@@ -54,7 +54,7 @@ class Ledger:
         *,
         journal: Journal,
         blobs: BlobStore,
-        provider: Provider,
+        provider: Provider | None,
         observer: Observer,
         judges: Judges | None = None,
     ) -> None:

@@ -43,7 +43,8 @@ class Performer(Struct, frozen=True):
     much longer than its timeout a call may take to end its work and report. ``budgets`` limit the
     spending. ``clean`` removes the secrets of the environment from the results of tools: nothing
     is recorded before. Requests wait for their ``permits``. ``locks`` are those that the processes
-    of calls hold. ``living`` are the calls that continue after their end.
+    of calls hold. ``living`` are the calls that continue after their end. Where it does not map
+    requests, the provider is not the run's own: nothing is sent.
     """
 
     provider: Provider
@@ -58,6 +59,12 @@ class Performer(Struct, frozen=True):
     locks: Locks | None = None
     living: LivingCalls = LIVING_CALLS
     permits: RequestPermits = NO_REQUEST_PERMITS
+    maps_requests: bool = True
+
+    @property
+    def mapper(self) -> Provider | None:
+        """The provider, if it maps requests as the run's own does; None if nobody here can."""
+        return self.provider if self.maps_requests else None
 
     @property
     def model_requests(self) -> ModelRequests:

@@ -46,10 +46,10 @@ class Replay(Struct):
 
     The counts are of items that were identical; ``digest`` is that of the last such state.
     ``requests`` counts the model requests whose digest was recomputed; ``requests_unchecked``
-    those whose provider is not known here, ``verdicts_unchecked`` the verdicts on calls for which
-    Cedar policies could not be asked here, ``replies_unchecked`` the replies that the agent's own
-    code has checked. ``drift`` names facts that this release would word or
-    judge differently; they do not change any state.
+    those whose provider is not known here, or was not where they were recorded,
+    ``verdicts_unchecked`` the verdicts on calls for which Cedar policies could not be asked here,
+    ``replies_unchecked`` the replies that the agent's own code has checked. ``drift`` names facts
+    that this release would word or judge differently; they do not change any state.
     """
 
     run: str
@@ -186,7 +186,7 @@ class _Machine:
         self.report.intents += 1
 
     def _request(self, line: IntentLine, intent: Generate | Compact) -> None:
-        if self._requests is None:
+        if self._requests is None or line.request is None:
             self.report.requests_unchecked += 1
             return
         prepared, actual = self._requests.prepare(self.state, intent)

@@ -11,6 +11,7 @@ from artificer.core.outputs import tools_blob
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, sent
+from artificer.errors import InvariantError
 from artificer.ports import Memo, PreparedRequest, Provider, Switching
 from artificer.values.base import JsonObject
 from artificer.values.by_identity import ByIdentity
@@ -39,10 +40,10 @@ _tools_in = ByIdentity(_tools_of, 16)
 
 
 class Requests:
-    """The requests of one run."""
+    """The requests of one run. Without a ``provider`` nobody knows their form, and none is sent."""
 
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
+    def __init__(self, provider: Provider | None) -> None:
+        self.provider = provider
         self._window, self._spec = Window(), ""
         self._memo, self._digests = Memo(), ListDigest()
         self._key: object = None
@@ -71,7 +72,9 @@ class Requests:
         return self._tools
 
     def _prepare(self, state: RunState, intent: Generate | Compact) -> tuple[PreparedRequest, str]:
-        provider = provider_of(self._provider, state.run_spec)
+        if self.provider is None:
+            raise InvariantError("The provider of the run is not known here.")
+        provider = provider_of(self.provider, state.run_spec)
         if type(intent) is Compact:  # its own conversation
             prepared = provider.prepare(*summary_request(state, intent), Memo())
             return prepared, digest_of(canonical(prepared.body))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.core.facts import Judges, OutputCheck
 from artificer.core.policy import Policy
@@ -103,7 +104,9 @@ def idle_engine(world: WorldResources, spec: RunSpec | None = None) -> Engine:
     """Return an engine that ends runs, and asks no model.
 
     ``spec`` is that of a run whose open calls it settles: a request may follow from them, which is
-    recorded as the run's provider would send it.
+    recorded as the run's provider would send it, if that is known here.
     """
     mapper = mapper_of(spec, world.config, world.providers.own)
-    return build_engine(world, mapper or world.providers.get("scripted"), ToolBox.empty())
+    engine = build_engine(world, mapper or world.providers.get("scripted"), ToolBox.empty())
+    performer = replace(engine.performer, maps_requests=mapper is not None)
+    return replace(engine, performer=performer, _loops={})
