@@ -12,7 +12,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import discover
 from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
+from artificer.cli.mcp.stdio import MAX_LINE
 from artificer.config import Config
 from artificer.contracts.schema import compile_schema
 from artificer.runs import History
@@ -247,6 +248,22 @@ async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
     finally:
         process.terminate()
         await process.wait()
+
+
+@pytest.mark.req("mcp-server-line")
+async def test_a_message_of_a_client_has_a_longest_length(tmp_path: Path) -> None:
+    process, stdin = await _bare_client(tmp_path)
+    assert process.stdout is not None and process.stderr is not None
+    stdin.write(_message("ping", text="x" * (MAX_LINE - 200)))
+    async with asyncio.timeout(20):
+        for number in (1, 2):
+            assert json.loads(await process.stdout.readline())["id"] == number
+        for _ in range(3 * MAX_LINE // 2**20):
+            stdin.write(b"x" * 2**20)
+        with suppress(ConnectionError):
+            await stdin.drain()
+        assert await process.wait() == 3
+    assert b"wrote a message of more than 8,388,608 bytes" in await process.stderr.read()
 
 
 async def _bare_client(

@@ -10,10 +10,14 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from artificer.cli.terminal.exits import ReaderGone
+from artificer.errors import OperatorError
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
     from mcp.server import Server
+
+MAX_LINE = 8 * 1024 * 1024
+"""Bytes of one message: a client that writes a longer one is not answered any more."""
 
 _CHUNK = 65_536
 
@@ -21,7 +25,7 @@ _CHUNK = 65_536
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve on standard input and output until the client closes them.
 
-    Raises ReaderGone if the client no longer reads.
+    Raises ReaderGone if the client no longer reads, and OperatorError for too long a message.
     """
     from mcp.server.stdio import stdio_server
 
@@ -35,6 +39,11 @@ async def serve_stdio(server: Server[Any]) -> None:
             # Messages that come meanwhile make the SDK's tasks fail as their streams close.
             if group.subgroup(ReaderGone) is not None:
                 raise ReaderGone from None
+            if group.subgroup(_LineTooLong) is not None:
+                raise OperatorError(
+                    f"The MCP client wrote a message of more than {MAX_LINE:,} bytes.",
+                    hint="Pass large contents as files that a tool reads.",
+                ) from None
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise asyncio.CancelledError from None
@@ -57,8 +66,12 @@ def _standard_streams() -> Iterator[tuple[int, _Writer]]:
             os.close(pipe)
 
 
+class _LineTooLong(Exception):
+    """A line has more than MAX_LINE bytes."""
+
+
 class _Lines:
-    """The lines of a file descriptor."""
+    """The lines of a file descriptor. One that is too long raises _LineTooLong."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -66,7 +79,7 @@ class _Lines:
     async def __aiter__(self) -> AsyncIterator[str]:
         from anyio import wait_readable
 
-        pieces: list[bytes] = []
+        pieces, size = list[bytes](), 0
         while True:
             with suppress(PermissionError):  # a file, which is always ready
                 await wait_readable(self._fd)
@@ -76,7 +89,11 @@ class _Lines:
             for end in ended:
                 yield b"".join((*pieces, end)).decode("utf-8", "replace")
                 pieces.clear()
+                size = 0
             pieces.append(rest)
+            size += len(rest)
+            if size > MAX_LINE:
+                raise _LineTooLong
         if any(pieces):
             yield b"".join(pieces).decode("utf-8", "replace")
 
