@@ -599,6 +599,17 @@ async def test_a_compressed_body_is_not_unpacked() -> None:
     with serving(answer(body=b"zz", headers={"Content-Encoding": "gzip"})) as server:
         receipt = await call(make_tool({"url": server.url}))
     assert "compressed" in read(receipt)["fault"]
+    assert read(receipt)["status"] == "error"
+
+
+@pytest.mark.req("http-bounded")
+async def test_a_failure_with_a_compressed_body_has_its_status() -> None:
+    with serving(answer(404, b"zz", {"Content-Encoding": "gzip"})) as server:
+        receipt = await call(make_tool({"url": server.url}))
+    found = read(receipt)
+    assert (receipt.status, found["status"], found["http_status"]) == ("error", "client_error", 404)
+    assert found["fault"].startswith("The server answered 404. The server compressed the body")
+    assert found["body"] == ""
 
 
 @pytest.mark.req("http-bounded")

@@ -40,12 +40,16 @@ class SendError(Exception):
 
 @dataclass
 class Received:
-    """A response as far as it has come: filled while it is read, so that a timeout keeps it."""
+    """A response as far as it has come: filled while it is read, so that a timeout keeps it.
+
+    A ``compressed`` body is not read: nobody asked for one, and it may unpack to any size.
+    """
 
     status: int | None = None
     content_type: str = ""
     body: bytearray = field(default_factory=bytearray)
     complete: bool = False
+    compressed: bool = False
 
     @property
     def digest(self) -> str:
@@ -168,7 +172,8 @@ async def _once(
         received.content_type = fields.get(b"content-type", b"").decode("latin-1")
         encoding = fields.get(b"content-encoding", b"identity").decode("latin-1").lower()
         if encoding != "identity":
-            raise SendError("The server compressed the body, which it was not asked to.")
+            received.compressed = True
+            return None
         async for data in response.aiter_stream():
             received.body += data[: MAX_BODY - len(received.body)]
             if len(received.body) >= MAX_BODY:

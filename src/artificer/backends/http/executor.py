@@ -43,6 +43,8 @@ from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject
 from artificer.values.text import clip
 
+_COMPRESSED = "The server compressed the body, which it was not asked to."
+
 
 class HttpExecutor:
     """Performs the calls of HTTP tools. Long bodies are kept in ``blobs``, if there are any."""
@@ -205,7 +207,12 @@ class _Exchange:
             outcome: HttpOutcome = "error"
             if status >= 400:
                 outcome = "client_error" if status < 500 else "server_error"
-            return await self._receipt(outcome, f"The server answered {status}.", None)
+            fault = f"The server answered {status}."
+            if self._received.compressed:
+                fault = f"{fault} {_COMPRESSED}"
+            return await self._receipt(outcome, fault, None)
+        if self._received.compressed:
+            return await self._receipt("error", _COMPRESSED, None)
         parsed = await asyncio.to_thread(  # some formats take seconds for the longest body
             parse_output, self._tool.output, self._text(), complete=self._received.complete
         )
