@@ -202,6 +202,9 @@ async def test_what_is_no_plain_file_of_the_project_is_refused_with_a_reason(
     (root / "s/git").symlink_to("../.git/config")
     (root / "s/ok").symlink_to("../README.md")
     (root / "s/dir").symlink_to("..")
+    (root / "s/same").symlink_to(".")
+    (root / "s/around").symlink_to("same/same/../../../secret")
+    (root / "s/hooks").symlink_to("same/dir/.GIT/hooks")
     os.mkfifo(root / "s/pipe")
     write(root, {"s/.gitmodules": "[submodule]\n", "s/nested/x": "1\n"})
     git(root / "s/nested", "init", "-q")
@@ -211,13 +214,31 @@ async def test_what_is_no_plain_file_of_the_project_is_refused_with_a_reason(
         file.truncate(MAX_FILE + 1)
     made = await repository.worktrees.commit(worktree, ["s/"], "Title", AT)
     reasons = dict(made.files.refused)
-    assert set(made.files.inside) == {"s/ok", "s/dir"}
-    for name in ("s/out", "s/up", "s/git"):
+    assert set(made.files.inside) == {"s/ok", "s/dir", "s/same"}
+    for name in ("s/out", "s/up", "s/git", "s/around", "s/hooks"):
         assert "leads out" in reasons[name]
     assert ".git" in reasons["s/.gitmodules"]
     assert "bytes" in reasons["s/large"]
     assert "repository of its own" in reasons["s/nested/"]
-    assert files_of(bare(repository), made.commit) == ["README.md", "s/dir", "s/ok"]
+    assert files_of(bare(repository), made.commit) == ["README.md", "s/dir", "s/ok", "s/same"]
+
+
+@pytest.mark.req("build-hostile")
+async def test_a_folder_that_git_takes_for_a_repository_is_not_committed(tmp_path: Path) -> None:
+    repository = await opened(tmp_path, {"old/HEAD": "ref: refs/heads/main\n"})
+    worktree = await repository.worktrees.open("w", repository.base)
+    root = worktree.path
+    ours = f"[core]\n\tfsmonitor = touch {tmp_path / 'ran'}; false\n"
+    write(root, {"v/HEAD": "ref: refs/heads/main\n", "v/config": ours})
+    write(root, {"v/objects/x": "", "v/refs/x": "", "head/x": "a folder of that name\n"})
+    (root / "w").mkdir()
+    (root / "w/Head").symlink_to("../v/config")
+    (root / "old/HEAD").unlink()
+    made = await repository.worktrees.commit(worktree, ["."], "Title", AT)
+    assert [path for path, _ in made.files.refused] == ["v/HEAD", "w/Head"]
+    assert all("repository" in reason for _, reason in made.files.refused)
+    kept = ["head/x", "v/config", "v/objects/x", "v/refs/x"]
+    assert files_of(bare(repository), made.commit) == kept
 
 
 @pytest.mark.req("build-hostile")

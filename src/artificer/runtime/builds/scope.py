@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 
-from artificer.artifacts.names import path_fault
+from artificer.artifacts.names import is_gits_head, path_fault
 from artificer.builds.prompt import EVERYTHING
 
 MAX_FILE = 5 * 1024 * 1024
@@ -83,19 +84,30 @@ def _file_fault(root: Path, file: Path) -> str | None:
         return None
     except OSError as error:
         return f"cannot be read: {error.strerror}"
+    if stat.S_ISDIR(found.st_mode):  # instead of a file: its own files are listed too
+        return None
+    if is_gits_head(file.name):
+        return "could make git take its folder for a repository, and run its programs"
+    return _entry_fault(root, file, found)
+
+
+def _entry_fault(root: Path, file: Path, found: os.stat_result) -> str | None:
     if stat.S_ISLNK(found.st_mode):
         return None if _stays(root, file) else "is a symbolic link that leads out of the project"
-    if not stat.S_ISREG(found.st_mode):  # instead of a file, a folder's files are listed too
-        return None if stat.S_ISDIR(found.st_mode) else "is no regular file"
+    if not stat.S_ISREG(found.st_mode):
+        return "is no regular file"
     if found.st_size > MAX_FILE:
         return f"has {found.st_size} bytes; {MAX_FILE} are committed at most"
     return None
 
 
 def _stays(root: Path, link: Path) -> bool:
-    """Whether a link leads to a place in the project, by its own text, wherever that is read."""
+    """Whether a link leads to a place in the project, by its own text, wherever that is read.
+
+    Only its beginning may go up: after a name, which may be another link, ``..`` is anywhere.
+    """
     target = link.readlink()
-    if target.is_absolute():
-        return False
-    within = Path(os.path.normpath(link.parent.relative_to(root) / target))
-    return within.parts[:1] not in (("..",), (".git",))
+    names = tuple(dropwhile(lambda part: part == "..", target.parts))
+    up = len(target.parts) - len(names)
+    above = len(link.parent.relative_to(root).parts)
+    return up <= above and (not names or path_fault("/".join(names)) is None)
