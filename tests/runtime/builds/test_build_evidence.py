@@ -68,6 +68,9 @@ JEST = "Tests:       1 failed, 1 skipped, 2 passed, 4 total\nSnapshots:   0 tota
         ("Tests run: 1, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 1 s\n", None),
         ("[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 1\n", Counted(4, 1)),
         ("OK (3 tests, 5 assertions)\n", Counted(3)),
+        ("make: 'test' is up to date.\n", Counted(0)),
+        ("make[1]: Entering directory '/x'\nmake[1]: Nothing to be done for 'a'.\n", Counted(0)),
+        ("make: 'lib' is up to date.\nAll good\n", None),
         ("All checks passed!\n", None),
         ("", None),
         ("Ran the numbers in 3s. Tests: none of them.\n", None),
@@ -88,6 +91,8 @@ def test_what_runners_say(output: str, expected: Counted | None) -> None:
         "src/usercustomize.py", "x.pth", ".pre-commit-config.yaml", ".vscode/tasks.json",
         ".gitattributes", "sub/.gitmodules", "AGENTS.md", "docs/CLAUDE.md", ".cursorrules",
         ".cursor/rules/x.mdc", ".npmrc", ".cargo/config.toml", "tool.clad.toml", "artificer.toml. ",
+        ".artificer", "sub/.Claude", ".github", ".github/workflows",  # links to other folders
+        "sitecustomize/__init__.py", "src/usercustomize.cpython-312-x86_64-linux-gnu.so",
     ],
 )  # fmt: skip
 def test_control_files_are_known_wherever_they_are_and_however_written(path: str) -> None:
@@ -179,6 +184,8 @@ BASE = {"Makefile": MAKE, "package.json": PACKAGE}.get
         ("make test", FileChange("run.sh", "x", "y")),
         ("make test", FileChange("tools/unit.py", "x", "y")),
         ("make test", FileChange("sub.mk", "a:\n", "b:\n")),
+        ("make test", FileChange("GNUmakefile", None, "test:\n\t@echo ok 1\n")),
+        ("make test", FileChange("makefile", "test:\n", "test:\n", "notes.txt")),
         ("npm test", FileChange("package.json", PACKAGE, '{"scripts": {"test": "true"}}')),
         ("npm test", FileChange("package.json", PACKAGE, "not JSON")),
         ("npm test", FileChange("scripts/check.js", "x", "y")),
@@ -194,6 +201,8 @@ BASE = {"Makefile": MAKE, "package.json": PACKAGE}.get
         ("python -m pytest", FileChange("tox.ini", "", "[pytest]\n")),
         ("python -m unittest", FileChange("unittest.py", None, "")),
         ("python -m pytest", FileChange("src/pytest/__main__.py", None, "")),
+        ("python -m unittest", FileChange("unittest", None, "")),  # a link to a folder
+        ("python -m unittest", FileChange("unittest.cpython-312-darwin.so", None, "")),
         ("cargo test", FileChange("Cargo.toml", "", "[lib]\ntest = false\n")),
     ],
 )
@@ -212,6 +221,8 @@ def test_a_rewritten_check_is_seen(line: str, change: FileChange) -> None:
         ("python -m pytest", FileChange("pyproject.toml", "", "[project]\nname = 'x'\n")),
         ("cargo test", FileChange("Cargo.toml", "", "[dependencies]\nx = '1'\n")),
         ("make test", FileChange("tests/test_a.py", "x", "y")),
+        ("make test", FileChange("sub/GNUmakefile", None, "y")),
+        ("python -m unittest", FileChange("unittest/README.md", None, "y")),
     ],
 )  # fmt: skip
 def test_ordinary_work_rewrites_no_check(line: str, change: FileChange) -> None:
@@ -264,6 +275,9 @@ def test_a_failure_that_is_older_than_the_change_is_told_from_a_new_one() -> Non
 def test_a_check_that_the_change_itself_makes_counts_only_with_a_number_of_tests() -> None:
     made = FileChange("Makefile", None, "test:\n\ttrue\n")
     assert defines("make test", made)
+    moved = FileChange("Makefile", "test:\n", "test:\n", "notes.txt")
+    assert defines("make test", moved)
+    assert not defines("make test", FileChange("sub.mk", "a:\n", "a:\n", "old.mk"))
     failed = Validation(False, "no rule")
     assert weighed(failed, Validation(True, ""), made)[1] == ["check"]
     assert weighed(failed, Validation(True, "", Counted(3)), made)[1] == []

@@ -15,6 +15,8 @@ from artificer.artifacts.command_line import split_command
 from artificer.runtime.builds.evidence.tests import FileChange, is_test
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+"""Make reads only the first of these that there is."""
+
 _TOOLS = {
     "pytest": ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml"),
     "unittest": (),
@@ -61,6 +63,8 @@ def rewritten(
             found.append(f"{change.path} is a program that the check runs")
         elif any(_shadows(name, argv) for name in names):
             found.append(f"{change.path} stands in the way of the program of that name")
+        elif _is_new(change, tools) and _is_read_instead(change.path, tools, base):
+            found.append(f"{change.path} is read instead of the makefile")
         elif change.before is not None and _is_part(names, tools) and _differs(change):
             found.append(f"{change.path} says what the check does")
     return found
@@ -69,9 +73,23 @@ def rewritten(
 def defines(line: str, change: FileChange) -> bool:
     """Whether a file that was not there before says what a check does."""
     argv = split_command(line)
-    if isinstance(argv, str) or change.before is not None:
+    if isinstance(argv, str) or not _is_new(change, _tools_of(argv)):
         return False
-    return _is_part({change.path}, _tools_of(argv)) and _differs(change)
+    fresh = FileChange(change.path, None, change.after)
+    return _is_part({change.path}, _tools_of(argv)) and _differs(fresh)
+
+
+def _is_new(change: FileChange, tools: set[str]) -> bool:
+    """Whether a file was no part of what a check is made of, though another may have become it."""
+    return change.before is None or bool(change.old_path and not _is_part({change.old_path}, tools))
+
+
+def _is_read_instead(path: str, tools: set[str], base: Callable[[str], str | None]) -> bool:
+    """Whether make reads a new file, and no longer the one that said what the check does."""
+    if "make" not in tools or path not in _MAKEFILES:
+        return False
+    later = _MAKEFILES[_MAKEFILES.index(path) + 1 :]
+    return any(base(name) is not None for name in later)
 
 
 def _tools_of(argv: Sequence[str]) -> set[str]:
@@ -134,11 +152,12 @@ def _targets(text: str) -> object:
 
 
 def _shadows(path: str, argv: Sequence[str]) -> bool:
-    """Whether a file would be imported instead of the runner."""
+    """Whether a file, or a link to a folder, would be imported instead of the runner."""
     bare = path.removeprefix("src/")
-    first = bare.partition("/")[0].removesuffix(".py")
+    first = bare.partition("/")[0].partition(".")[0]
     own = set(argv[2:3]) if argv[1:2] and argv[1] == "-m" else set()
-    return bare.endswith(".py") and first in {"pytest", "_pytest", "unittest", *own}
+    imported = bare.endswith((".py", ".so")) or bare == first
+    return imported and first in {"pytest", "_pytest", "unittest", *own}
 
 
 # --- the programs that a check runs ------------------------------------------------------------

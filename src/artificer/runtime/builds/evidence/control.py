@@ -14,7 +14,7 @@ NAMES: tuple[str, ...] = (
     "claude.local.md", "gemini.md", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules",
     ".goosehints", ".aider.conf.yml", "copilot-instructions.md", ".mcp.json",
     # what runs when someone enters, opens, tests or imports
-    ".envrc", "mise.toml", ".mise.toml", "conftest.py", "sitecustomize.py", "usercustomize.py",
+    ".envrc", "mise.toml", ".mise.toml", "conftest.py", "sitecustomize.*", "usercustomize.*",
     "*.pth", ".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml",
     ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "pip.conf", ".pypirc", ".pythonstartup",
     # what git does
@@ -30,14 +30,20 @@ FOLDERS: tuple[str, ...] = (
     ".artificer", ".circleci", ".buildkite", ".woodpecker", ".github/workflows", ".github/actions",
     ".gitea/workflows", ".forgejo/workflows", ".gitlab", ".vscode", ".idea", ".devcontainer",
     ".husky", ".githooks", ".claude", ".cursor", ".cargo",
+    "sitecustomize", "usercustomize",
 )  # fmt: skip
 """Folders, anywhere in the tree, without regard to case: everything in them."""
 
 
 def is_control(path: str) -> bool:
-    """Whether a path is a control file. Case, and dots or blanks at the end, make no difference."""
+    """Whether a path is a control file. Case, and dots or blanks at the end, make no difference.
+
+    So is what takes the place of such a folder: a link there leads to files of any name.
+    """
     parts = [part.casefold().rstrip(". ") for part in path.split("/")]
     if any(fnmatchcase(parts[-1], name) for name in NAMES):
         return True
-    folders = "/" + "/".join(parts[:-1]) + "/"
-    return any(f"/{folder}/" in folders for folder in FOLDERS)
+    if any(parts[-1] == folder.partition("/")[0] for folder in FOLDERS):
+        return True
+    whole = "/" + "/".join(parts) + "/"
+    return any(f"/{folder}/" in whole for folder in FOLDERS)

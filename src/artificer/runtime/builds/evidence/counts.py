@@ -149,6 +149,19 @@ def _others(text: str) -> Counted | None:
     return Counted(sum(map(int, php))) if php else None
 
 
+_IDLE_MAKE = re.compile(
+    r"make(?:\[\d+\])?: (?:[`'].+' is up to date\.|Nothing to be done for [`'].+'\."
+    r"|(?:Entering|Leaving) directory [`'].+')"
+)
+
+
+def _idle_make(text: str) -> Counted | None:
+    """``make: 'test' is up to date.``: a file has the target's name, or it has no recipe."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    idle = bool(lines) and all(_IDLE_MAKE.fullmatch(line.strip()) for line in lines)
+    return Counted(0) if idle else None
+
+
 _RUNNERS: tuple[Callable[[str], Counted | None], ...] = (
     _unittest,
     _pytest,
@@ -157,4 +170,5 @@ _RUNNERS: tuple[Callable[[str], Counted | None], ...] = (
     _cargo,
     _jest,
     _others,
+    _idle_make,
 )
