@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from artificer.builds import facts, jobs
-from artificer.builds.scheduler import decision_on
+from artificer.builds.scheduler import decision_on, failed_work
 from artificer.values.base import ValueReader
 from build_world import BASE, BuildWorld, artifact_digest, done, phase_of, plan_of, spec_of
 
@@ -256,7 +256,7 @@ def test_the_runs_of_a_build_are_bounded() -> None:
     world = approved({"a": []}, runs=2)
     world.go()
     assert world.state.runs == 2 and world.state.ended is None
-    assert "as many runs" in world.state.stalled
+    assert "as many runs" in world.state.stalled and failed_work(world.state) == ("",)
     world.tell(facts.RetryRequested(by="me"))
     assert world.state.stalled == "" and world.open(jobs.StartRun)
 
@@ -267,6 +267,7 @@ def test_a_person_can_have_failed_work_tried_again_with_a_hint() -> None:
     to_code(world, "a")
     fail_code(world, "a", "no")
     assert statuses(world) == {"a": "failed", "b": "blocked"}
+    assert failed_work(world.state) == ("a",)
     world.tell(facts.RetryRequested(spec="a", hint="Use tabs.", by="me"))
     assert world.state.specs[0].phases[0].coding.reports == ("no", "A person says: Use tabs.")
     assert statuses(world)["b"] == "waiting"

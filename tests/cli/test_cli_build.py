@@ -266,5 +266,20 @@ async def test_a_retry_of_what_has_not_failed_is_refused(shell: Shell) -> None:
         await shell.run("build", "Add an option", *SMALL)
         refused = await shell.run("build", "retry", "last", "stroe")
         assert refused.code == 3 and "'stroe'" in refused.err
+        plan = await shell.run("build", "retry", "last")
+        assert plan.code == 3 and "The plan has not failed" in plan.err
         cancelled = await shell.run("cancel", "last")
     assert cancelled.code == 0 and "already ended" not in cancelled.err
+
+
+async def test_a_build_without_runs_left_is_explained_and_given_more(shell: Shell) -> None:
+    begin(shell, PROJECT)
+    async with engineer(shell, ONE):
+        stalled = await shell.run("build", "One part", *SMALL, "--yes", "--runs", "5")
+        assert stalled.code == 6 and "as many runs as it may: 5" in stalled.err
+        [run] = (await shell.run("runs", "--json")).json()
+        explained = await shell.run("explain", "last")
+        assert f"artificer build retry {run['run']}\n" in explained.out
+        assert (await shell.run("build", "retry", "last")).code == 0
+        done = await shell.run("resume", "last")
+    assert done.code == 0, done.err

@@ -26,7 +26,7 @@ from test_build_consent import BRIEFLY, GREETER, TEST, UNITTEST, WORK, engineer
 from artificer.agent import Agent
 from artificer.artifacts.plan import Plan, SpecRef
 from artificer.backends.function.decorator import tool
-from artificer.builds.facts import BuildOptions, ConsentGiven, Decided
+from artificer.builds.facts import BuildOptions, ConsentGiven, Decided, RetryRequested
 from artificer.builds.state import consents_of
 from artificer.config import load_config
 from artificer.core.events import ApprovalAnswered, BuildAdvanced, DoubtResolved
@@ -177,6 +177,23 @@ async def test_a_change_is_agreed_to_with_its_difference_in_view(tmp_path: Path)
         assert (await place.resume()).status == "completed"
         [given] = await facts(place.world, "b", ConsentGiven)
         assert (given.granted, given.by, given.reason) == (True, "Ada", "It was old.")
+
+
+@pytest.mark.req("studio-decisions")
+async def test_a_build_without_runs_left_is_given_more(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, ONE) as place, serving(place.world) as studio:
+        run = await place.build(options=BuildOptions(size="small", runs=2))
+        assert run.status == "stalled"
+        async with http_client(studio.url) as client:
+            await client.get("/", params={"key": studio.key})
+            text = (await client.get("/inbox")).text
+            assert "Start more runs?" in text and "as many runs as it may: 2" in text
+            data = {**form_of(text, "retry"), "decision": "retry"}
+            assert (await post(client, "/runs/b/decisions/retry", data)).status_code == 303
+            await studio.left("b")
+        [asked] = await facts(place.world, "b", RetryRequested)
+        assert (asked.spec, asked.by) == ("", "Ada")
 
 
 @fixture

@@ -46,12 +46,17 @@ def question_of(state: BuildState) -> AskDecision | None:
 
 
 def failed_work(state: BuildState) -> tuple[str, ...]:
-    """Return the specs that failed; an empty name where the plan did."""
+    """Return what a stalled build is retried at: the specs that failed, and an empty name for the
+    plan, or for all of it when no run is left."""
     if not state.stalled or state.ended is not None:
         return ()
-    if state.planning.doing == "exhausted":
-        return ("",)
-    return tuple(spec.name for spec in state.specs if spec.status == "failed")
+    failed = tuple(spec.name for spec in state.specs if spec.status == "failed")
+    return ("", *failed) if needs_retry(state) else failed
+
+
+def needs_retry(state: BuildState) -> bool:
+    """Whether the plan failed, or no run is left: what a retry without a spec is for."""
+    return state.planning.doing == "exhausted" or state.runs >= state.options.runs
 
 
 def decision_on(state: BuildState, digest: str) -> AskDecision | str:

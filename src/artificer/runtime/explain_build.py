@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from artificer.builds.gist import gist
-from artificer.builds.scheduler import question_of
+from artificer.builds.scheduler import failed_work, question_of
 from artificer.builds.state import BuildState, consents_of
 
 
@@ -52,9 +52,8 @@ def next_of_build(run: str, build: BuildState) -> Iterator[str]:
         if consents_of(build):
             yield f"artificer build review {run}"
             yield f"artificer build approve {run}"
-        for spec in build.specs:
-            if spec.status == "failed":
-                yield f"artificer build retry {run} {spec.name}"
+        for spec in failed_work(build):
+            yield f"artificer build retry {run} {spec}".rstrip()
         yield f"artificer resume {run}"
         yield f"artificer cancel {run}"
     yield f"artificer show {run} --tree"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.builds.scheduler import needs_retry
 from artificer.builds.state import BuildState
 from artificer.cli.build.state import build_state
 from artificer.cli.commands.build import RetryOptions, ReviseOptions
@@ -42,10 +43,12 @@ async def _unfinished_build(world: World, run_id: str) -> BuildState:
 
 
 def _require_failed(run: str, build: BuildState, name: str) -> None:
-    """Raise NotFoundError for a spec that does not exist or has not failed."""
+    """Raise NotFoundError for a spec that does not exist or has not failed, or for the plan."""
     failed = [spec.name for spec in build.specs if spec.status == "failed"]
-    if name and name not in failed:
-        raise NotFoundError(
-            f"No spec {name!r} has failed; failed: {', '.join(failed) or 'none'}.",
-            hint=f"artificer explain {run}",
-        )
+    if name in failed or (not name and needs_retry(build)):
+        return
+    what = f"No spec {name!r} has failed" if name else "The plan has not failed"
+    raise NotFoundError(
+        f"{what}; failed specs: {', '.join(failed) or 'none'}.",
+        hint=f"artificer build retry {run} {failed[0]}" if failed else f"artificer explain {run}",
+    )

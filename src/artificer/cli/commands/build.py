@@ -206,6 +206,9 @@ class ReviseOptions(RunOption):
 class RetryOptions(RunOption):
     """Retry a failed SPEC of RUN with the full number of attempts; without SPEC, the plan.
 
+    A retry also lets the build start as many runs as at first; without SPEC too, if it has
+    started them all.
+
     \b
     Example:
       artificer build retry last store --hint "Python is 3.11." && artificer resume last
