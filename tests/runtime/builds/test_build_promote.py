@@ -184,7 +184,7 @@ async def test_the_persons_hooks_are_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize("name", ["-x", "a..b", "a b", "@{-1}", ""])
+@pytest.mark.parametrize("name", ["-x", "a..b", "a b", "@{-1}", "", "HEAD", "@"])
 async def test_what_is_no_name_for_a_branch_is_refused(tmp_path: Path, name: str) -> None:
     repository, home = await built(tmp_path, {"new.py": "1\n"})
     with pytest.raises(ConfigError):

@@ -21,6 +21,9 @@ from artificer.values.text import clip
 
 _TARGET = "refs/build/target"
 _PROMOTED = "refs/build/promoted"
+_MEANS_HEAD = ("HEAD", "@")
+"""Names that git reads as the commit that is checked out; a branch would make them ambiguous."""
+
 _UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
@@ -219,7 +222,7 @@ def _is_there(path: Path) -> bool:
 
 async def _require_branch_name(git: Git, branch: str) -> None:
     answer = await git.ask("check-ref-format", f"refs/heads/{branch}")
-    if answer.exit_code != 0 or branch.startswith("-"):
+    if answer.exit_code != 0 or branch.startswith("-") or branch in _MEANS_HEAD:
         raise ConfigError(
             f"{branch!r} is not a valid branch name.",
             hint="Choose a name that git accepts: git check-ref-format --branch NAME",
