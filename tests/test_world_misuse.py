@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import artificer
 from artificer.agent import Agent
+from artificer.config import Config
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
@@ -66,6 +69,25 @@ async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
     with pytest.raises(AuthorError, match="event loop is running") as raised:
         artificer.run("Hi.", model="local/smollm2", kind="chat")
     assert raised.value.hint is not None and "await agent.run(" in raised.value.hint
+
+
+async def test_a_world_is_used_in_the_event_loop_that_opened_it(tmp_path: Path) -> None:
+    agent = Agent(ScriptedProvider(lambda _: say("Hi.")), kind="chat")
+    async with World.open(Config(home=tmp_path)) as world:
+        with pytest.raises(AuthorError, match="was opened in another event loop") as raised:
+            await asyncio.to_thread(agent.run_sync, "Hi.", world=world)
+        assert raised.value.hint is not None and "In another thread" in raised.value.hint
+        assert await world.archive.runs() == []
+        assert (await agent.run("Hi.", world=world)).text == "Hi."
+
+
+async def test_a_closed_world_says_how_long_to_keep_it_open(tmp_path: Path) -> None:
+    async with World.open(Config(home=tmp_path)) as world:
+        pass
+    for use in (world.archive.runs(), world.run("Hi.", Agent(ScriptedProvider(["Hi."])))):
+        with pytest.raises(AuthorError, match="is closed") as raised:
+            await use
+        assert raised.value.hint is not None and "async with World.open()" in raised.value.hint
 
 
 async def test_a_run_says_in_few_words_how_it_stands() -> None:

@@ -16,10 +16,10 @@ from psycopg import AsyncConnection, BaseConnection, Connection, sql
 from psycopg_pool import ConnectionPool
 
 from artificer.errors import (
-    AuthorError,
     ConfigError,
 )
 from artificer.ports import Durability
+from artificer.storage.closed import closed
 from artificer.storage.postgres.faults import FAULTS, designed, first_line
 from artificer.storage.postgres.line_limits import limits, limits_of_server
 from artificer.storage.postgres.names import write_any_text
@@ -202,7 +202,7 @@ class Server:
     def read(self, query: Callable[[Connection], T]) -> T:
         """Return a query's result, in the thread that calls. For threads; see ``ask``."""
         if self._closed:
-            raise AuthorError("The world's storage is closed.")
+            raise closed("storage of the world")
         with self.connection() as db:
             return query(db)
 
@@ -223,7 +223,7 @@ class Server:
             OperatorError: the database cannot be read.
         """
         if self._closed:
-            raise AuthorError("The world's storage is closed.")
+            raise closed("storage of the world")
         return await asyncio.get_running_loop().run_in_executor(self._threads, self.read, query)
 
     async def aclose(self) -> None:

@@ -17,7 +17,8 @@ import psycopg
 from msgspec import Struct
 from psycopg import Connection
 
-from artificer.errors import ArtificerError, AuthorError
+from artificer.errors import ArtificerError
+from artificer.storage.closed import closed
 from artificer.storage.postgres.append_statement import PLAN_ONCE
 from artificer.storage.postgres.chaining import catch_up, end_of, waiting
 from artificer.storage.postgres.committing import NotAtOnce, UnitOfWork, Unknown, commit
@@ -80,8 +81,7 @@ class PostgresWriter:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         if self._closed or self._read_only:
-            closed = AuthorError("The world's storage is closed.")
-            future.set_exception(closed if self._closed else only_read())
+            future.set_exception(closed("storage of the world") if self._closed else only_read())
             return future
         self._waiting.append(_Job(unit, future))
         if self._flushing is None or self._flushing.done():  # it ended with its event loop

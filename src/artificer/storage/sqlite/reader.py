@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from artificer.errors import AuthorError, TamperedError
+from artificer.errors import TamperedError
 from artificer.ports import CheckedRecord, Head, Placed, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import emptied
+from artificer.storage.closed import closed
 from artificer.storage.notes import ChainingBegan, Note, RunImported, read_note, signals_of
 from artificer.storage.sqlite.database import FAULTS, designed
 from artificer.values.canon import digest_of
@@ -63,7 +64,7 @@ class Reader:
             OperatorError: the file cannot be read; TamperedError if it is damaged.
         """
         if self._closed:
-            raise AuthorError(f"The journal {self._path} is closed.")
+            raise closed(f"journal {self._path}")
         try:
             return await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._source.ask, query

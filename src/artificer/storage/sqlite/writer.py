@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from artificer.errors import ArtificerError, AuthorError
+from artificer.storage.closed import closed
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
@@ -61,14 +62,20 @@ class Writer:
         tells. An ArtificerError that the work raises before it writes anything is its own alone.
 
         Raises:
-            AuthorError: the journal is closed.
+            AuthorError: the journal is closed, or was opened in another event loop.
             OperatorError: the file could not be written; the journal is as it was.
         """
+        if not self._closed and asyncio.get_running_loop() is not self._loop:
+            raise AuthorError(
+                f"The journal {self._path} was opened in another event loop.",
+                hint="Use a world in the event loop that opened it. In another thread, leave out "
+                "`world`, or open one there.",
+            )
         future: asyncio.Future[T] = (
             ShieldedFuture(loop=self._loop) if shielded else self._loop.create_future()
         )
         if self._closed:
-            future.set_exception(AuthorError(f"The journal {self._path} is closed."))
+            future.set_exception(closed(f"journal {self._path}"))
             return future
         if at_once and not self._waiting:
             (outcome,) = self._commit((work,))
