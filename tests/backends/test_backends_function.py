@@ -214,6 +214,25 @@ class TestResults:
         assert receipt.status == "ok"
         assert receipt.content == '{"colour":"red","kind":"Colour","n":7,"point":{"x":3,"y":0}}'
 
+    @pytest.mark.parametrize("awaits", [True, False])
+    async def test_a_result_without_a_json_form_is_no_failure_of_the_function(
+        self, caplog: pytest.LogCaptureFixture, awaits: bool
+    ) -> None:
+        async def late() -> None:
+            """Nobody awaits this."""
+
+        @tool
+        async def pay() -> Any:
+            """Pay."""
+            return {"paid": asyncio.ensure_future(late()) if awaits else object()}
+
+        receipt = await perform(pay)
+        kind, advice = ("Task", ": await it.") if awaits else ("object", ".")
+        lost = f"The type '{kind}' of its result has no JSON form{advice}"
+        assert receipt.status == "error"
+        assert receipt.content == f"The function ran to its end. {lost}"
+        assert lost in caplog.text
+
     @pytest.mark.parametrize(
         ("result", "content"),
         [

@@ -7,7 +7,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from artificer.backends.function.results import data_of, shown, split_result, text_of
+from artificer.backends.function.results import (
+    NoJsonError,
+    data_of,
+    shown,
+    split_result,
+    text_of,
+)
 from artificer.errors import places
 from artificer.ports import Attachment
 from artificer.values.text import clip
@@ -29,7 +35,10 @@ class Ended(Struct, frozen=True):
 def returned(result: Any) -> Ended:
     """Return the end of a function that has returned a result."""
     rest, attachments = split_result(result)
-    text = text_of(rest)
+    try:
+        text = text_of(rest)
+    except NoJsonError as error:  # not a failure of the function: it may have changed something
+        return Ended("error", f"The function ran to its end. {error}", str(error))
     data = data_of(rest, text)
     return Ended("ok", shown(text), attachments=attachments, data=data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,10 @@ from artificer.values.text import head_and_tail, well_formed
 
 MAX_CONTENT = 32_000
 """Characters of a result that a model is given: its beginning and its end."""
+
+
+class NoJsonError(TypeError):
+    """A part of a result has no JSON form."""
 
 
 def split_result(result: Any) -> tuple[Any, tuple[Attachment, ...]]:
@@ -43,7 +48,7 @@ def _named(attachments: tuple[Attachment, ...]) -> str:
 def text_of(result: Any) -> str:
     """Return a result as text: a string unchanged, anything else as JSON.
 
-    Raises ValueError for a result without a JSON form.
+    Raises NoJsonError for a result without a JSON form.
     """
     return str(result) if isinstance(result, str) else _written(_value(result))
 
@@ -88,4 +93,5 @@ def _struct(value: Any) -> Any:
     """Return a struct of msgspec as an object, which pydantic does not know."""
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value)
-    raise TypeError(f"a {type(value).__name__} has no JSON form")
+    kind = f"The type {type(value).__name__!r} of its result has no JSON form"
+    raise NoJsonError(f"{kind}: await it." if inspect.isawaitable(value) else f"{kind}.")
