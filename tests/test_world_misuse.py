@@ -17,7 +17,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
 from artificer.errors import AuthorError
-from artificer.ports import Call, Memo, PreparedRequest, Question, Receipt
+from artificer.ports import Answer, Call, Memo, PreparedRequest, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.blocks import Message
 from artificer.values.model import ModelFailure, Usage
@@ -50,6 +50,11 @@ def plain(number: int) -> int:
         ({"kind": "deliver", "output": dict}, "not in JSON"),
         ({"limits": {"turns": 3}}, "limits of an agent takes Limits, not"),
         ({"policy": "allow"}, "takes Policy, not 'allow'"),
+        ({"model": ScriptedProvider}, "ScriptedProvider'>, not provider/model"),
+        ({"tools": [Agent("local/smollm2")]}, r"Agent\(.* is not a tool"),
+        ({"instructions": lambda: "Be brief."}, "not a function of a RunContext"),
+        ({"deps_factory": lambda path: path}, "not a function without parameters"),
+        ({"check": lambda ctx, text: text}, "not a function of one value"),
     ],
 )
 async def test_a_wrong_argument_is_named_and_begins_no_run(
@@ -63,6 +68,22 @@ async def test_a_wrong_argument_is_named_and_begins_no_run(
                 fields["settings"] = ModelSettings(**fields["settings"])
             await world.run(prompt, Agent(**fields))
         assert await world.archive.runs() == []
+
+
+async def test_a_script_names_the_reply_that_is_none() -> None:
+    agent = Agent(ScriptedProvider(["Hi.", call("double", number=1)]), kind="chat")  # type: ignore[list-item]
+    async with World.in_memory() as world:
+        run = await world.run("Hi.", agent)
+        with pytest.raises(AuthorError, match="Reply 2 of the script is ToolUseBlock") as raised:
+            await agent.follow_up(run, "Twice 1?", world=world)
+        assert raised.value.hint is not None and "reply(call(" in raised.value.hint
+
+
+async def test_a_reply_of_a_script_may_hold_a_text_before_its_calls() -> None:
+    model = ScriptedProvider([reply("I double it.", call("double", number=1)), "Two."])
+    async with World.in_memory() as world:
+        run = await world.run("Twice 1?", Agent(model, tools=[double], kind="chat"))
+    assert str(run.messages[1].blocks[0].to_json()["text"]) == "I double it."
 
 
 async def test_a_program_with_a_loop_is_shown_the_other_door() -> None:
@@ -116,9 +137,19 @@ class SaysYes:
         return True
 
 
+class Blocking:
+    """An approver that answers without being awaited."""
+
+    def ask(self, _: Question) -> Any:
+        """Answer as a function does that is not asynchronous."""
+        return Answer(approved=True, by="ada")
+
+
 @pytest.mark.parametrize(
     ("approver", "said", "hint"),
     [
+        (Blocking(), "is not asynchronous; it returned Answer", "async def ask"),
+        (SaysYes, "is not an approver", "async def ask"),
         (lambda _: True, "is not an approver", "async def ask"),
         (SaysYes(), "answered True to a call of double", "Answer(approved=True"),
     ],

@@ -18,9 +18,9 @@ from artificer.contracts.output import OutputT
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.policy import Policy
 from artificer.core.spec import Limits
-from artificer.errors import AuthorError, ToolDefinitionError
+from artificer.errors import AuthorError, InvalidValueError, ToolDefinitionError
 from artificer.ports import Executor, Provider, RunContext
-from artificer.values.arguments import instance, listed, milliseconds, shown
+from artificer.values.arguments import instance, listed, milliseconds, offers, shown, takes
 from artificer.values.base import JsonObject
 from artificer.values.parameters import refuse_unknown
 
@@ -156,20 +156,21 @@ class AgentDefinition(Generic[OutputT]):
                 f"A run of kind {self.kind!r} ends in a report, not in JSON or a checked text.",
                 hint="Use output= and check= with kind='chat', which is the default with them.",
             )
-        if self.check is not None and not callable(self.check):
+        if self.check is not None and not takes(self.check, 1):
             raise AuthorError(
-                f"The check of an agent is {self.check!r}.",
-                hint="Pass a function that returns the value or raises ValueError.",
+                f"The check of an agent is {shown(self.check)}, not a function of one value.",
+                hint="Pass a function that takes the output, and returns it or raises ValueError.",
             )
-
-        if not (isinstance(self.instructions, str | None) or callable(self.instructions)):
+        if not (isinstance(self.instructions, str | None) or takes(self.instructions, 1)):
             raise AuthorError(
-                f"The instructions of an agent are {shown(self.instructions)}.",
-                hint="Pass a text, or a function of a RunContext that returns one.",
+                f"The instructions of an agent are {shown(self.instructions)}, not a text and not "
+                "a function of a RunContext.",
+                hint="Pass a text, or a function: def instructions(ctx: RunContext) -> str.",
             )
-        if self.deps_factory is not None and not callable(self.deps_factory):
+        if self.deps_factory is not None and not takes(self.deps_factory, 0):
             raise AuthorError(
-                f"The deps_factory of an agent is {self.deps_factory!r}, not a function.",
+                f"The deps_factory of an agent is {shown(self.deps_factory)}, not a function "
+                "without parameters.",
                 hint="Pass a function that creates them, or the object itself to run(…, deps=…).",
             )
 
@@ -199,7 +200,7 @@ def _checked_models(
     several = isinstance(models, Sequence) and not isinstance(models, str)
     named = tuple(models) if isinstance(models, Sequence) and several else (models,)
     for model in named:
-        if not (model is None or isinstance(model, str) or hasattr(model, "generate")):
+        if not (model is None or isinstance(model, str) or offers(model, "generate")):
             raise AuthorError(
                 f"The model of an agent is {shown(model)}, not provider/model and not a provider.",
                 hint='Write provider/model: Agent("anthropic/claude-sonnet-5-5").',
@@ -259,13 +260,11 @@ def _checked_tools(tools: Iterable[Tool], owner: str = "an agent") -> tuple[Tool
         raise AuthorError(f"The tools of {owner} are a list.", hint=f"tools=[{str(tools)!r}]")
     checked = listed("tools", tools, owner)
     for tool in checked:
-        if not (
-            isinstance(tool, FunctionTool | AgentTool | str | Path) or hasattr(tool, "execute")
-        ):
-            raise AuthorError(
-                f"{tool!r} is not a tool.",
-                hint="Write @artificer.tool above a function, or pass an executor or a folder.",
-            )
+        if not (isinstance(tool, FunctionTool | AgentTool | str | Path) or offers(tool, "execute")):
+            hint = "Write @artificer.tool above a function, or pass an executor or a folder."
+            if isinstance(tool, AgentDefinition):
+                hint = "Pass agent.as_tool(name, description), or agent.as_handoff(…)."
+            raise AuthorError(f"{shown(tool)} is not a tool.", hint=hint)
     return checked
 
 
@@ -296,6 +295,10 @@ def _definition(
     known = ("name", "description", *ChildOptions.__annotations__)
     refuse_unknown("An agent as a tool", options, known)
     try:
+        timeout_ms = milliseconds(options.get("timeout", 1800))
+    except ValueError as error:
+        raise ToolDefinitionError(f"The timeout of the agent {name!r} {error}.") from error
+    try:
         return ToolDefinition(
             name=name,
             description=description,
@@ -306,8 +309,8 @@ def _definition(
                 "additionalProperties": False,
             },
             effect="keyed",
-            timeout_ms=milliseconds(options.get("timeout", 1800)),
+            timeout_ms=timeout_ms,
             **labels,
         )
-    except ValueError as error:  # InvalidValueError is one
+    except InvalidValueError as error:
         raise ToolDefinitionError(f"The agent cannot be the tool {name!r}: {error}") from error

@@ -202,6 +202,37 @@ def documented() -> None:
     """Doc."""
 
 
+class Shop:
+    """Has a method that is no tool where it is defined."""
+
+    def buy(self, tea: str) -> str:
+        """Buy a tea."""
+        return tea
+
+
+@pytest.mark.req("function-definition-errors")
+@pytest.mark.parametrize(
+    ("make", "said", "hint"),
+    [
+        (lambda: tool(effect="pur")(documented), "unusable effect", "Did you mean 'pure'?"),  # type: ignore[arg-type]
+        (
+            lambda: tool(timeout=0)(documented),
+            "timeout: it is 0 seconds; the least is",
+            "",
+        ),
+        (lambda: tool("look_up"), "no value by position, not 'look_up'", "@tool(name="),  # type: ignore[call-overload]
+        (lambda: tool(Shop.buy), "is a method", "tools=[tool(shop.buy)]"),
+    ],
+)
+def test_a_wrong_option_is_answered_with_the_right_one(
+    make: Callable[[], object], said: str, hint: str
+) -> None:
+    with pytest.raises(ToolDefinitionError, match=said) as raised:
+        make()
+    assert hint in (raised.value.hint or "")
+    assert tool(Shop().buy).definition.name == "buy"
+
+
 @pytest.mark.req("function-results")
 class TestResults:
     async def test_values_arrive_typed_and_defaults_are_the_functions_own(self) -> None:

@@ -13,6 +13,7 @@ from artificer.core.policy import Condition, Policy, Rule
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunState
 from artificer.errors import InvalidValueError
+from artificer.ports import Image
 from artificer.values.base import CheckedValue, Digest, Meta, Problem, Text, Value, ValueReader
 from artificer.values.blocks import Message, TextBlock, ToolUseBlock, user
 from artificer.values.lean import lean_of
@@ -195,12 +196,30 @@ class TestDeclared:
             (lambda: Limits(turns=0), r"Limits: /turns must be an integer >= 1\."),
             (lambda: Rule(decision="maybe"), r"Rule: /decision is none of the values"),
             (lambda: Policy(rules=("x",)), r"Policy: /rules/0 must be an object"),
+            (lambda: Rule(tool="a"), r"Rule lacks 'decision'\."),
+            (lambda: Named(), r"Named lacks 'name'\."),
             (lambda: Condition(at="/a"), r"Condition says nothing: give equals"),
         ],
     )
     def test_every_field_is_checked_when_it_is_made(self, make: Any, message: str) -> None:
         with pytest.raises(InvalidValueError, match=message):
             make()
+
+    @pytest.mark.parametrize(
+        ("make", "hint"),
+        [
+            (lambda: Rule(decision="maybe"), "Known: allow, deny, ask."),
+            (lambda: Rule(decision="ask", risk=("low", "hihg")), "Did you mean 'high'?"),
+            (lambda: Limits(max_turns=3), "Did you mean 'turns'?"),
+            (lambda: Image(), "Image.from_path"),
+        ],
+    )
+    def test_a_text_that_is_not_allowed_is_answered_with_those_that_are(
+        self, make: Any, hint: str
+    ) -> None:
+        with pytest.raises(InvalidValueError) as raised:
+            make()
+        assert hint in (raised.value.hint or "")
 
     def test_a_list_is_taken_for_a_tuple(self) -> None:
         assert Named(name="a", parts=["b"]).parts == ("b",)  # type: ignore[arg-type]

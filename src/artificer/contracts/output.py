@@ -72,7 +72,8 @@ def output_type(source: Any) -> OutputType:
     if isinstance(source, str | bytes):
         raise AuthorError(
             f"The output of an agent is {shown(source)}, a text and not a type.",
-            hint="Write the type itself, without quotation marks; output=str is a text.",
+            hint="Write the type itself, without quotation marks. Without an output, a run ends in "
+            "text.",
         )
     if inspect.isroutine(source):
         return _of_function(source)

@@ -16,6 +16,7 @@ from artificer.contracts.definition import ModelRequest
 from artificer.errors import AuthorError
 from artificer.ports import Memo, PreparedRequest
 from artificer.providers.registry import ProviderKind, ProviderPlace
+from artificer.values.arguments import shown
 from artificer.values.base import JsonObject
 from artificer.values.blocks import (
     AttachedBlock,
@@ -57,9 +58,13 @@ def call(name: str, /, **arguments: object) -> ToolUseBlock:
     return ToolUseBlock(id="", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
 
 
-def reply(*blocks: Block, stop: StopReason = "tool_use") -> ModelReply:
-    """Return a reply of any blocks."""
-    return ModelReply(blocks=blocks, stop=stop, usage=_USAGE)
+def reply(*blocks: Block | str, stop: StopReason = "tool_use") -> ModelReply:
+    """Return a reply of any blocks; a text is a block, too.
+
+    >>> reply("I look it up.", call("population", city="Bern"))
+    """
+    made = tuple(TextBlock(text=one) if isinstance(one, str) else one for one in blocks)
+    return ModelReply(blocks=made, stop=stop, usage=_USAGE)
 
 
 _USAGE = Usage(input_tokens=10, output_tokens=5)
@@ -73,7 +78,7 @@ class ScriptedProvider:
     >>> agent = Agent(ScriptedProvider(["Hello."]))
 
     Raises:
-        AuthorError: the run needs more replies than the script has.
+        AuthorError: the run needs more replies than the script has, or one of them is none.
     """
 
     @named_arguments
@@ -122,6 +127,11 @@ class ScriptedProvider:
             )
         if isinstance(answer, str):
             answer = say(answer)
+        if not isinstance(answer, ModelReply | ModelFailure):
+            raise AuthorError(
+                f"Reply {len(self.requests)} of the script is {shown(answer)}.",
+                hint='Write a text, or reply(call("add", a=1)).',
+            )
         if isinstance(answer, ModelReply):
             _stream(answer, on_delta)
         return answer

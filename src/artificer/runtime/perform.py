@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Container, Mapping
 from functools import partial
 from typing import Any
@@ -128,7 +129,13 @@ class Performer(Struct, frozen=True):
             reason=intent.reason,
             digest=intent.call,
         )
-        decision: object = await self.approver.ask(question)
+        pending: object = self.approver.ask(question)
+        if not inspect.isawaitable(pending):
+            raise AuthorError(
+                f"The method `ask` of the approver is not asynchronous; it returned {pending!r}.",
+                hint="Write `async def ask(self, question) -> Answer`, then resume the run.",
+            )
+        decision: object = await pending
         if not isinstance(decision, Answer):
             raise AuthorError(
                 f"The approver answered {decision!r} to a call of {intent.tool}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -13,6 +14,9 @@ T = TypeVar("T")
 
 LARGEST = 2**63 - 1
 """The largest number that every storage can hold."""
+
+LEAST_SECONDS = 0.001
+"""The shortest time limit: limits are recorded in milliseconds."""
 
 MAX_SECONDS = 1_000_000_000
 """The longest time limit, some 30 years."""
@@ -79,6 +83,26 @@ def instance(name: str, value: object, kind: type[T], hint: str) -> T:
     return value
 
 
+def offers(value: object, method: str) -> bool:
+    """Whether a value is an object, not a class, with a method."""
+    return hasattr(value, method) and not isinstance(value, type)
+
+
+def takes(function: object, count: int) -> bool:
+    """Whether a function can be called with this number of arguments, as far as can be known."""
+    if not callable(function):
+        return False
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # one that does not say what it takes
+        return True
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
+
+
 def listed(name: str, values: object, owner: str, example: str = "[…]") -> tuple[Any, ...]:
     """Return the members of a list. Raises AuthorError for what is none."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
@@ -115,6 +139,8 @@ def milliseconds(seconds: object) -> int:
     """Return a time limit in milliseconds. Raises ValueError if it is not a number of seconds."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise ValueError(f"is {shown(seconds)}, not a number of seconds")
+    if seconds < LEAST_SECONDS:
+        raise ValueError(f"is {shown(seconds)} seconds; the least is {LEAST_SECONDS}")
     if not seconds <= MAX_SECONDS:
         raise ValueError(f"is {shown(seconds)} seconds; the limit is {MAX_SECONDS}")
     return round(seconds * 1000)

@@ -32,7 +32,7 @@ from msgspec import NODEFAULT, Meta, Struct, field
 
 from artificer.errors import InvalidValueError
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical_typed
-from artificer.values.faults import fault_of
+from artificer.values.faults import fault_of, meant
 from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
 from artificer.values.value_type import NamedValueType, ValueType, refusal
@@ -170,7 +170,9 @@ class CheckedValue(Value, metaclass=NamedValueType):
             try:
                 converted = msgspec.convert(value, kind, dec_hook=_made)
             except _FAULTS as error:
-                raise _invalid(type(self), error, f"/{name}") from error
+                fault = _invalid(type(self), error, f"/{name}")
+                fault.hint = fault.hint or meant(value, kind)
+                raise fault from error
             if converted is not value:
                 msgspec.structs.force_setattr(self, name, converted)
         self.check()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any, Literal, get_args, get_origin
+
+from artificer.values.nearest import nearest
 
 _AT = re.compile(r" - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
@@ -32,6 +35,22 @@ def fault_of(error: Exception) -> tuple[str, str]:
     steps = (named or index for named, index in _STEP.findall(place[1]))
     pointer = "".join("/" + ("*" if step == "..." else step) for step in steps)
     return pointer, _reason(error, message[: place.start()])
+
+
+def meant(value: object, kind: Any) -> str | None:
+    """Return which of the texts that a type allows may have been meant; None if it takes others."""
+    allowed = _texts(kind)
+    written = value if isinstance(value, list | tuple) else (value,)
+    unknown = [text for text in written if isinstance(text, str) and text not in allowed]
+    return nearest(unknown[0], allowed) if allowed and unknown else None
+
+
+def _texts(kind: Any) -> list[str]:
+    """The texts that a type lists."""
+    parts = get_args(kind)
+    if get_origin(kind) is Literal:
+        return [part for part in parts if isinstance(part, str)]
+    return [text for part in parts for text in _texts(part)]
 
 
 def _reason(error: Exception, message: str) -> str:

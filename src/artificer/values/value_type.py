@@ -82,7 +82,7 @@ def _refused(
 ) -> InvalidValueError | None:
     by_place, names = len(kind.__match_args__), _fields(kind)
     if len(positional) <= by_place:
-        return refusal(kind, fields)
+        return refusal(kind, fields) or _incomplete(kind, {*names[: len(positional)], *fields})
     known = f"Known: {', '.join(names)}."
     hint = _made_by(kind) or f"For example {kind.__name__}({names[0]}=…). {known}"
     if by_place:
@@ -90,7 +90,15 @@ def _refused(
     return _error(kind, "takes its fields by name", hint)
 
 
-def _error(kind: type[Struct], reason: str, hint: str) -> InvalidValueError:
+def _incomplete(kind: type[Struct], passed: set[str]) -> InvalidValueError | None:
+    """Return the error for the fields that are missing."""
+    needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
+    missing = [name for name in needed if name not in passed]
+    reason = f"lacks {' and '.join(map(repr, missing))}"
+    return _error(kind, reason, _made_by(kind) or None) if missing else None
+
+
+def _error(kind: type[Struct], reason: str, hint: str | None = None) -> InvalidValueError:
     refused = InvalidValueError(kind.__name__, "", reason)
     refused.hint = hint
     return refused

@@ -19,7 +19,7 @@ from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.perform import Performer
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS
 from artificer.telemetry.enable import with_telemetry
-from artificer.values.arguments import instance
+from artificer.values.arguments import instance, offers
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.toolbox import ToolBox
@@ -43,14 +43,14 @@ class Attendance(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Check what only a type checker would notice. Raises AuthorError."""
-        if self.approver is not None and not hasattr(self.approver, "ask"):
+        if self.approver is not None and not offers(self.approver, "ask"):
             raise AuthorError(
                 f"{self.approver!r} is not an approver.",
                 hint="Pass an object with `async def ask(self, question) -> Answer`.",
             )
         if self.observer is not None:
             instance("observer", self.observer, Observer, "Pass a subclass of artificer.Observer.")
-        if self.decider is not None and not hasattr(self.decider, "decide"):
+        if self.decider is not None and not offers(self.decider, "decide"):
             raise AuthorError(
                 f"{self.decider!r} is not a decider.", hint="Pass an object with a method `decide`."
             )

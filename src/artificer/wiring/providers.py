@@ -26,7 +26,7 @@ from artificer.providers.registry import (
     Wired,
 )
 from artificer.secrets.resolver import ENVIRONMENT, Secrets
-from artificer.values.arguments import listed
+from artificer.values.arguments import listed, offers
 from artificer.values.nearest import nearest
 
 Models = str | Provider | Sequence[str | Provider]
@@ -111,7 +111,7 @@ def by_name(providers: Iterable[Provider]) -> Mapping[str, Provider]:
     found: dict[str, Provider] = {}
     for provider in listed("providers", providers, "a world"):
         name = getattr(provider, "name", None)
-        if not (isinstance(name, str) and hasattr(provider, "generate")):
+        if not (isinstance(name, str) and offers(provider, "generate")):
             raise AuthorError(
                 f"{provider!r} is not a provider.",
                 hint="Pass objects with `name`, `prepare`, `generate` and `aclose`; "

@@ -26,8 +26,8 @@ from artificer.contracts.definition import (
     ToolDefinition,
     Trust,
 )
-from artificer.errors import InvalidValueError
-from artificer.values.arguments import milliseconds
+from artificer.errors import InvalidValueError, ToolDefinitionError
+from artificer.values.arguments import milliseconds, shown
 from artificer.values.parameters import refuse_unknown
 
 P = ParamSpec("P")
@@ -156,6 +156,11 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 def _check(function: Callable[..., Any]) -> None:
+    if isinstance(function, str):
+        raise ToolDefinitionError(
+            f"@tool takes no value by position, not {shown(function)}.",
+            hint="Pass its options by name: @tool(name=…, description=…).",
+        )
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise unusable(function, "is not a function", "Write a def or an async def around it.")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -251,4 +256,4 @@ def _definition(
         return ToolDefinition(input_schema=signature.schema, **facts)
     except InvalidValueError as error:
         reason = f"has an unusable {error.pointer[1:]}: it {error.reason}"
-        raise unusable(function, reason) from error
+        raise unusable(function, reason, error.hint) from error

@@ -114,6 +114,13 @@ def _check(function: Function, parameter: inspect.Parameter, hints: Mapping[str,
             f"takes {parameter.name!r} by position only",
             "Arguments are given by name: remove the '/'.",
         )
+    if parameter.name == "self" and "self" not in hints:
+        raise unusable(
+            function,
+            "is a method, and its object is not known where it is defined",
+            "Make it a tool when there is an object: tools=[tool(shop.buy)]. Or take the object "
+            "from a RunContext.",
+        )
     if parameter.name not in hints:
         raise unusable(
             function,

@@ -50,7 +50,7 @@ class TypedArguments:
             PydanticJsonSchemaWarning,
             ToolDefinitionError,
         ) as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0].rstrip(".")
             raise unusable(function, f"has parameters without a JSON Schema: {reason}") from error
 
     def values(self, data: bytes) -> dict[str, Any]:
