@@ -21,7 +21,7 @@ class Began:
 
     @classmethod
     def at(cls, now: Now) -> Began:
-        """This moment."""
+        """Return a call that begins now."""
         return cls(now(), now)
 
     @property

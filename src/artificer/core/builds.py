@@ -46,9 +46,9 @@ def build_cancelled(state: RunState, event: ev.CancelRequested | ev.InterruptReq
 
 
 def build_steered(state: RunState, event: ev.Steered) -> Step:
-    """Its active runs receive the message; the build itself sends no model requests.
+    """The active runs of the build receive the message; it sends no model requests itself.
 
-    Where none is, it is kept for those that begin later.
+    Where no run is active, the message is kept for those that begin later.
     """
     build = state.build
     if build is not None and not any(is_run(job) for job in build.open):
@@ -57,7 +57,7 @@ def build_steered(state: RunState, event: ev.Steered) -> Step:
 
 
 def build_paused(state: RunState, event: ev.PauseRequested) -> Step:
-    """Nothing new begins until the run is resumed."""
+    """Begin nothing new until the run is resumed."""
     return state.replace(letters=event.letter, hold="pause"), ()
 
 

@@ -128,7 +128,7 @@ class Condition(CheckedValue):
 
 
 def both(matches: list[Match]) -> Match:
-    """All of them."""
+    """Return whether all of them may hold, and whether all surely do."""
     return Match(all(m.possible for m in matches), all(m.certain for m in matches))
 
 

@@ -55,7 +55,7 @@ class Sizes(Struct, frozen=True):
         return self.scaled(self.fixed + self.newest[self.messages - start] + more)
 
     def scaled(self, tokens: int) -> int:
-        """So many estimated tokens, as the provider would count them."""
+        """Return an estimate of tokens as the provider would count them."""
         if not self.present:
             return tokens
         return -(-tokens * min(self.counted, self.present) // self.present)

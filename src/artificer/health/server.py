@@ -57,7 +57,7 @@ class HealthServer:
 
     @property
     def address(self) -> str:
-        """Where it answers."""
+        """The address that it answers at."""
         assert self._server is not None
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -25,7 +25,7 @@ RUNS_AT_ONCE = 1_000
 
 
 class Assignments(Protocol):
-    """Which worker has which run. A worker is identified by its owner's name.
+    """The assignments of runs to workers. A worker is identified by its owner's name.
 
     An owner's assignments are lost when its lease ends. All methods raise OperatorError when the
     storage cannot be reached.
@@ -57,4 +57,4 @@ class HasAssignments(Protocol):
 
     @property
     def assignments(self) -> Assignments:
-        """Which worker has which run."""
+        """The assignments of runs to workers."""

@@ -121,7 +121,7 @@ NO_SPENDING = Spending()
 
 
 class Leases(Protocol):
-    """Who may write to which run."""
+    """The rights to write to runs: each run has one writer at a time."""
 
     async def acquire(self, run: str, claim: Claim = UNCLAIMED) -> Lease:
         """Become the run's only writer, with a new epoch, higher than any before.

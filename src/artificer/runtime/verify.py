@@ -47,7 +47,7 @@ class Verification(Struct):
         return not self.problems
 
     def facts(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """Return the members as JSON values."""
         return {
             **structs.asdict(self),
             "heads": {run: head.to_json() for run, head in self.heads.items()},

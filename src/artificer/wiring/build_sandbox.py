@@ -15,8 +15,11 @@ from artificer.wiring.sandbox import grants_of
 
 
 def grants_of_build(config: Config) -> Grants:
-    """The same for the programs of a build, which a model writes: where there is a sandbox, it is
-    used, unless the configuration says otherwise; toolchains of the home may be read."""
+    """Return the grants of the programs of a build, which a model writes.
+
+    Where there is a sandbox, it is used unless the configuration says otherwise. Toolchains in the
+    home may be read.
+    """
     grants = grants_of(config)
     mode = config.sandbox.mode or "auto"
     known = tuple(toolchains(os.environ, Path.home()))

@@ -106,19 +106,19 @@ class OpenStorage:
 
     @property
     def search_index(self) -> SearchIndex | None:
-        """Which records hold which words; None if the storage has no index."""
+        """The index of the words in records; None if the storage has none."""
         storage: object = self.storage
         return storage.search_index if isinstance(storage, Indexed) else None
 
     @property
     def run_index(self) -> RunIndex | None:
-        """How each run stands; None if the storage has no index."""
+        """The index of how each run stands; None if the storage has none."""
         storage: object = self.storage
         return storage.run_index if isinstance(storage, HasRunIndex) else None
 
     @property
     def assignments(self) -> Assignments | None:
-        """Which worker has which run; None if one machine has all workers."""
+        """The assignments of runs to workers; None if one machine has all workers."""
         storage: object = self.storage
         return storage.assignments if isinstance(storage, HasAssignments) else None
 

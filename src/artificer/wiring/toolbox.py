@@ -199,7 +199,7 @@ _text: ByIdentity[str] = ByIdentity(lambda *tools: Toolset(tools=tools).to_text(
 
 
 def located(capabilities: Capabilities) -> Capabilities:
-    """The same, with a folder that is found from everywhere."""
+    """Return capabilities whose folder is found from any working directory."""
     host = capabilities.host
     if host is None:
         return capabilities

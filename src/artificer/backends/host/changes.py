@@ -35,7 +35,7 @@ class HostChange:
 
 
 class ChangeStep(Value):
-    """The same, in digests."""
+    """One file, by the digests of its contents before and after."""
 
     path: str
     before: Digest | None = None

@@ -73,7 +73,7 @@ def schemas(view: RunView, arguments: JsonObject) -> JsonObject:
 
 
 def module(known: Module, view: RunView, arguments: JsonObject) -> JsonObject:
-    """Which code and configuration decide the run."""
+    """Return the code and the configuration that decide the run."""
     spec = view.state.run_spec
     files = [(file.path, file) for file in known.manifests(spec.sources)]
     return {

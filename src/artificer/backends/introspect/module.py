@@ -44,7 +44,7 @@ class Module:
 
     @property
     def python(self) -> str:
-        """Which Python this is."""
+        """The implementation and the version of Python."""
         return f"{platform.python_implementation()} {platform.python_version()}"
 
     def package(self) -> JsonObject:

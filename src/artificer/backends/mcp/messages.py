@@ -52,7 +52,10 @@ for _name in _LOGS:
 async def clean_messages(
     transport: AbstractAsyncContextManager[TransportStreams], secrets: ServerSecrets
 ) -> AsyncIterator[TransportStreams]:
-    """The same transport; ``secrets`` are those of the connection, as it learns them."""
+    """Yield the streams of a transport, whose messages arrive without the server's secrets.
+
+    ``secrets`` are those of the connection, as it learns them.
+    """
     async with transport as (read, write):
         yield _CleanReader(read, secrets), _CleanWriter(write)
 

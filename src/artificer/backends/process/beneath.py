@@ -86,7 +86,10 @@ def by_kernel() -> LookUp | None:
 
 
 def by_links(root: Path, path: str, flags: int) -> int:
-    """The same, link by link. Who changes links meanwhile may deceive it."""
+    """Open a path below a root, link by link. Raises OSError if it leads out.
+
+    A program that changes links meanwhile may deceive it.
+    """
     real = root.resolve()
     if path.startswith("/") or not (real / path).resolve().is_relative_to(real):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)

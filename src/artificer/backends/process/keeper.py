@@ -160,7 +160,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def _children_by_parent(pid: int) -> list[int]:
-    """The same on a kernel that does not list them."""
+    """The children of a process, found among all processes: not every kernel lists them."""
     found = []
     for entry in os.listdir("/proc"):  # noqa: PTH208 - no imports
         if entry.isdigit():

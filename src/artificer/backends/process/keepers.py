@@ -47,7 +47,7 @@ def new_leash() -> tuple[socket.socket, socket.socket]:
 
 
 class Keepers:
-    """Those that wait for a call, and the program that forks more: started when it is needed."""
+    """The keepers that wait for a call, and the program that forks more, started when needed."""
 
     def __init__(self) -> None:
         self._control: socket.socket | None = None

@@ -66,7 +66,7 @@ class Kept:
         return line.split()
 
     def poll(self) -> int | None:
-        """How it ended: negative for a signal. None as long as it runs."""
+        """Return the exit code, negative for a signal; None as long as the process runs."""
         if self.returncode is None and self._receive():  # its keeper was killed, and it with that
             self.returncode = -signal.SIGKILL
         return self.returncode

@@ -20,11 +20,11 @@ class Process(Protocol):
     """A program that was started, with all that it starts. :meth:`end` must be called."""
 
     returncode: int | None
-    """How it ended: negative for a signal. None as long as it is not known to have."""
+    """The exit code, negative for a signal; None as long as no end is known."""
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The number of the process."""
 
     def poll(self) -> int | None:
         """See whether it has ended, and how."""
@@ -51,7 +51,7 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The number of the process."""
         return self._tree.root
 
     def poll(self) -> int | None:

@@ -33,7 +33,7 @@ class Bubblewrap:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Its folder for temporary files is ``/tmp``, and its home."""
+        """The variables of a program: its home and its temporary files are in ``/tmp``."""
         return {"TMPDIR": _SCRATCH, "HOME": _SCRATCH}
 
     def start(self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None) -> Process:

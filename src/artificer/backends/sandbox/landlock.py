@@ -51,7 +51,7 @@ class Landlock:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Where its temporary files go; there is no other home for it."""
+        """The variables of a program: its home is its folder for temporary files."""
         return {"TMPDIR": str(self.rules.scratch), "HOME": str(self.rules.scratch)}
 
     def start(self, argv: Sequence[str], spawn: Spawn, limits: LimitKeys | None) -> Process:

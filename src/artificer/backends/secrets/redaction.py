@@ -169,7 +169,7 @@ class Redactor:
         return engine is None or engine.accepts(text)
 
     def clean(self, text: str) -> str:
-        """The text without the secrets."""
+        """Return a text without the secrets."""
         if not self._forms or not self._may_hold(text):
             return text
         for form, mark in self._forms:
@@ -180,13 +180,13 @@ class Redactor:
         return text
 
     def clean_bytes(self, data: bytes) -> bytes:
-        """The same of bytes, whatever else they are."""
+        """Return bytes without the secrets, whatever else they hold."""
         text = data.decode("utf-8", "surrogateescape")
         cleaned = self.clean(text)
         return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
 
     def clean_value(self, value: JsonValue) -> JsonValue:
-        """The same of every name and text of a JSON value, which stays one."""
+        """Return a JSON value with every name and text cleaned; the result is JSON too."""
         match value:
             case str():
                 return self.clean(value)

@@ -97,7 +97,7 @@ class Terminal:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended: negative for a signal. None as long as :meth:`end` was not called."""
+        """The exit code, negative for a signal; None as long as :meth:`end` was not called."""
         return self._process.returncode
 
     @property

@@ -83,7 +83,7 @@ class Workspaces:
         return Resolved(name, number, version.root, head) if version else None
 
     def must_resolve(self, name: str, number: int | None = None) -> Resolved:
-        """The same. Raises NotFoundError."""
+        """The tree of a version, or of the head. Raises NotFoundError."""
         found = self.resolve(name, number)
         if found is None:
             what = f"Version {number} of workspace" if self.head(name) else "Workspace"

@@ -14,7 +14,7 @@ from artificer.values.base import JsonObject, JsonValue
 
 
 def facts_of(found: Resolved) -> JsonObject:
-    """Which tree this was: what was named, resolved."""
+    """Return which tree was read: the version or the draft that a name led to."""
     return {
         "workspace": found.workspace,
         "version": found.version,

@@ -49,7 +49,7 @@ class ArgumentOperand:
     name: str | None = None
 
     def of(self, values: Mapping[str, JsonValue]) -> JsonValue:
-        """Its value; the empty text for a name that has none, or an empty list."""
+        """Return its value: the empty text where there is none, or an empty list."""
         value = self.literal if self.name is None else values.get(self.name, "")
         return "" if value == [] else value
 

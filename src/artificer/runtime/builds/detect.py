@@ -106,7 +106,7 @@ class Project(Value):
         )
 
     def with_validation(self, argv: tuple[str, ...]) -> Project:
-        """The same with a phase's validation command as its own tool."""
+        """Return this project with a phase's validation command as one of its commands."""
         command = ProjectCommand(name="run_validation", purpose="test", argv=argv)
         return self.replace(commands=(command, *self.commands))
 

@@ -68,14 +68,14 @@ class UnitOfWork(Struct, frozen=True, gc=False):
     """Whether it may have been committed, or may still be, by a connection that was lost."""
 
     def doubted(self) -> UnitOfWork:
-        """The same, when nobody knows whether it was done."""
+        """Return this work for another try, when nobody knows whether it was done."""
         assert self.again is not None
         return replace(
             self, write=self.again, is_statement=False, careful=None, quick=None, is_in_doubt=True
         )
 
     def carefully(self) -> UnitOfWork:
-        """The same, when it was refused."""
+        """Return this work for another try, when it was refused."""
         return replace(self, write=self.careful or self.write, careful=None, quick=None)
 
     def failure(self, db: Connection, error: Exception) -> ArtificerError:

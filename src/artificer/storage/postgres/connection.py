@@ -78,7 +78,7 @@ class Database(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Which database and schema it is, without who asks."""
+        """The server, the database and the schema, without the user and the password."""
         parts = psycopg.conninfo.conninfo_to_dict(self.conninfo)
         where = [str(parts.get(key) or "") for key in ("host", "hostaddr", "port", "dbname")]
         return " ".join((*where, self.schema))
