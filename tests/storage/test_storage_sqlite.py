@@ -26,7 +26,7 @@ from artificer.storage.sqlite.database import PAGE
 from artificer.storage.sqlite.log_space import FRAME, LogSpace
 from artificer.storage.sqlite.opening import open_for_reading
 from artificer.storage.sqlite.transaction import Transaction, commit
-from artificer.system.shielded import finished
+from artificer.system.tasks import finished
 from artificer.testing.records import records_after
 from sampling import sample
 

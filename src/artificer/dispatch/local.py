@@ -34,6 +34,7 @@ from artificer.ports import (
     RunOver,
     SegmentEnd,
 )
+from artificer.system.tasks import drain
 
 MAX_RUNS = 100_000
 """Runs that are dispatched at a time."""
@@ -132,7 +133,7 @@ class LocalDispatcher:
                         await self._changed.wait()
                 self._ring()
         finally:
-            await _drain(list(self._tasks), grace_s)
+            await drain(self._tasks, grace_s)
             if self._assigned is not None:
                 await self._assigned.leave()
 
@@ -260,14 +261,3 @@ class LocalDispatcher:
                 self._park(found, seconds)
             case AwaitsRuns():
                 self._park(found, self._awaited_s)
-
-
-async def _drain(tasks: list[asyncio.Task[SegmentEnd]], grace_s: float) -> None:
-    """Let segments end, then cancel them. Being cancelled once more is not waiting for them."""
-    try:
-        if tasks and grace_s > 0:
-            await asyncio.wait(tasks, timeout=grace_s)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -38,7 +38,7 @@ from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests import Requests
 from artificer.runtime.snapshot import Snapshotter
-from artificer.system.shielded import checkpoint, finished, shielded
+from artificer.system.tasks import checkpoint, finished, shielded
 
 log = logging.getLogger("artificer.runtime.ledger")
 

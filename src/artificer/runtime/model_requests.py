@@ -24,7 +24,7 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.request_attempts import RequestAttempts
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.requests import provider_of
-from artificer.system.shielded import shielded
+from artificer.system.tasks import shielded
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of

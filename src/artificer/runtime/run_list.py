@@ -31,7 +31,7 @@ from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
 from artificer.runtime.summary import RunSummary
-from artificer.system.shielded import finished
+from artificer.system.tasks import finished
 from artificer.values.arguments import LARGEST, optional, plain, whole
 from artificer.values.text import well_formed
 from artificer.values.words import terms_of

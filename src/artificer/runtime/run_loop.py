@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -25,6 +25,7 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.requests import asks
 from artificer.runtime.tool_calls import unstopped
+from artificer.system.tasks import end_all
 
 IDLE = (RunPhase.FINISHED, RunPhase.STALLED, RunPhase.PAUSED)
 """Phases that last until a signal arrives or the run is resumed."""
@@ -84,7 +85,7 @@ class RunLoop:
                 if not self._tasks and (intents := await self._resumable()):
                     continue
                 if self._is_idle():
-                    await _end(self._tasks)
+                    await end_all(self._tasks)
                     await self._clean_up_build()
                     return self._ledger.state
                 await self._woken.wait()
@@ -95,14 +96,14 @@ class RunLoop:
                     await self._end_answered()
                     intents = [*intents, *await self._resumable()]
         except asyncio.CancelledError:
-            await _end(self._tasks)
+            await end_all(self._tasks)
             with suppress(OperatorError, AuthorError):  # the run is then as if they had not ended
                 await self._commit(list(self._tasks))
             raise
         finally:
             self._signals.unwatch(self.run)
             self._late.give_up()
-            await _end(self._tasks)
+            await end_all(self._tasks)
             await self._performer.release(self.run)
 
     def _is_idle(self) -> bool:
@@ -260,7 +261,7 @@ class RunLoop:
 
     async def _finish_tasks(self) -> None:
         """End all tasks, and record the outcomes of those that were done or continue for ever."""
-        await _end(self._tasks)
+        await end_all(self._tasks)
         lasting = [
             intent
             for task, intent in self._tasks.items()
@@ -280,17 +281,9 @@ class RunLoop:
             if not (is_pending(self._ledger.state, intent.n) or _needs_no_receipt(intent))
         ]
         if settled:
-            await _end(settled)
+            await end_all(settled)
             await self._record(settled)
 
 
 def _needs_no_receipt(intent: Intent) -> bool:
     return isinstance(intent, AdvanceBuild) and isinstance(intent.wish, CancelRun)
-
-
-async def _end(tasks: Collection[_Task]) -> None:
-    """Cancel tasks and wait until their work has really ended."""
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -36,7 +36,7 @@ from artificer.runtime.effects_log import log, ms_since, tell
 from artificer.runtime.living_calls import LivingCalls
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.receipt_data import NO_DATA, data_of, shown
-from artificer.system.shielded import cancelling
+from artificer.system.tasks import cancelling
 from artificer.values.blocks import AttachedBlock
 from artificer.values.canon import digest_of
 from artificer.values.refusal import not_ok

@@ -28,6 +28,7 @@ from artificer.events import (
     sse,
 )
 from artificer.studio.forming import Forming, forms_since, joined
+from artificer.system.tasks import end_all
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio.broadcasts")
@@ -241,10 +242,7 @@ class Broadcasts:
 
     async def aclose(self) -> None:
         """End all."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(self._tasks.values())
 
     def _begin(self, run: str) -> Broadcast:
         for name, other in list(self._broadcasts.items()):  # executed elsewhere since

@@ -10,6 +10,7 @@ from functools import partial
 from artificer.dispatch.agents import Agents, agent_of
 from artificer.dispatch.callers import topmost
 from artificer.errors import ArtificerError, OperatorError, OwnedError
+from artificer.system.tasks import end_all
 from artificer.world import World
 
 log = logging.getLogger("artificer.studio.executions")
@@ -97,10 +98,7 @@ class Executions:
 
     async def aclose(self) -> None:
         """Stop what is in progress: every run can be resumed."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all(self._tasks.values())
 
     async def _perform(self, run: str, work: Callable[[], Awaitable[object]]) -> None:
         try:

@@ -1,1 +1,1 @@
-"""The machine: its clock, files and certificates, and work that outlasts a cancellation."""
+"""The machine: its clock, files, certificates and names, and the tasks of its event loops."""

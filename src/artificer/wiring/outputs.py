@@ -23,7 +23,7 @@ from artificer.contracts.output import (
 from artificer.contracts.response_format import ResponseFormat, format_of
 from artificer.core.spec import RunSpec
 from artificer.errors import AuthorError, ConfigError
-from artificer.system.shielded import cancelling
+from artificer.system.tasks import cancelling
 from artificer.values.base import Problem
 from artificer.values.text import clip
 

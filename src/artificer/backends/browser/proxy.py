@@ -21,7 +21,7 @@ from artificer.backends.browser.spec.scope import (
     names_port,
 )
 from artificer.contracts.public_address import is_public
-from artificer.system.shielded import shielded
+from artificer.system.tasks import end_all, shielded
 from artificer.values.text import clip
 
 MAX_HEAD = 64 * 1024
@@ -56,9 +56,7 @@ class ScopeProxy:
         """Close it and every connection through it."""
         if self._server is not None:
             self._server.close()
-        for task in self._open:
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await end_all(self._open)
 
     def take_refused(self) -> dict[str, str]:
         """The hosts refused since this was last called."""

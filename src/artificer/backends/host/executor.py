@@ -20,7 +20,7 @@ from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import BugError
 from artificer.ports import BlobStore, Call, Executor, Receipt
-from artificer.system.shielded import in_thread
+from artificer.system.tasks import in_thread
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
 

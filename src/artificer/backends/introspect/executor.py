@@ -13,7 +13,7 @@ from artificer.backends.introspect.spec import TOOLS
 from artificer.contracts.definition import ToolDefinition
 from artificer.errors import BugError
 from artificer.ports import Call, Executor, Receipt, RunReader, RunView, SecretCleaner
-from artificer.system.shielded import in_thread
+from artificer.system.tasks import in_thread
 from artificer.values.base import JsonObject
 
 Tell = Callable[[RunView, JsonObject], JsonObject]

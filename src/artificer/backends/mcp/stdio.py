@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from artificer.backends.process.pipes import PipeReader
 from artificer.backends.process.start import start
+from artificer.system.tasks import end_all
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -179,9 +180,7 @@ class StdioServer:
                 await self._hang_up()
             finally:
                 await self._process.end()
-                for task in self._tasks:
-                    task.cancel()
-                await asyncio.gather(*self._tasks, return_exceptions=True)
+                await end_all(self._tasks)
 
     async def _hang_up(self) -> None:
         """Close the server's input, the only request to end, and wait a while for its end."""

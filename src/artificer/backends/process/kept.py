@@ -17,7 +17,7 @@ from signal import Signals
 from artificer.backends.process import keeper
 from artificer.backends.process.keepers import KEEPERS, drop_leash
 from artificer.backends.process.tree import KILL_PATIENCE, TERM_GRACE, read_process
-from artificer.system.shielded import shielded
+from artificer.system.tasks import shielded
 
 log = logging.getLogger("artificer.backends.process.kept")
 

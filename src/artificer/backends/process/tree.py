@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from signal import Signals
 from typing import NamedTuple
 
-from artificer.system.shielded import shielded
+from artificer.system.tasks import shielded
 
 MARK = "ARTIFICER_TREE"
 """Environment variable by which a descendant is recognised after it left session and parents."""

@@ -25,7 +25,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.workspace_names import name_fault, within
 from artificer.errors import BugError
 from artificer.ports import Call, Executor, Receipt
-from artificer.system.shielded import in_thread
+from artificer.system.tasks import in_thread
 from artificer.values.base import JsonObject, Problem
 from artificer.values.canon import digest_of
 

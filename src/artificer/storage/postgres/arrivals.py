@@ -10,7 +10,7 @@ import psycopg
 from psycopg import Connection, sql
 
 from artificer.storage.postgres.connection import Database
-from artificer.system.shielded import in_thread
+from artificer.system.tasks import in_thread
 
 CONNECT_SECONDS = 5
 """How long the server may take to answer, until it is tried again."""

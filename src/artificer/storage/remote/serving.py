@@ -18,7 +18,7 @@ from artificer.storage.remote.client import ApiCall, UnreachableError
 from artificer.storage.remote.leases import HeldJob
 from artificer.storage.remote.permits import LimitOf
 from artificer.storage.remote.storage import RemoteStorage
-from artificer.system.shielded import finished
+from artificer.system.tasks import drain, finished
 
 log = logging.getLogger("artificer.worker")
 
@@ -99,15 +99,7 @@ class JobServer:
                 task.add_done_callback(self._working.discard)
                 task.add_done_callback(lambda _: free.release())
         finally:
-            await finished(self._drain(grace_s))
-
-    async def _drain(self, grace_s: float) -> None:
-        tasks = set(self._working)
-        if tasks and grace_s:
-            await asyncio.wait(tasks, timeout=grace_s)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            await finished(drain(self._working, grace_s))
 
     async def _lease(self) -> HeldJob:
         """Lease the next job, however long that takes: a server may be without its database.

@@ -19,7 +19,7 @@ from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
 from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.transaction import KnownTotals, Transaction, commit
-from artificer.system.shielded import ShieldedFuture
+from artificer.system.tasks import ShieldedFuture
 
 T = TypeVar("T")
 

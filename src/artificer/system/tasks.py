@@ -1,9 +1,9 @@
-"""Work that runs to its end even if the waiting task is cancelled."""
+"""Tasks: work that runs to its end though the waiting task is cancelled, and the end of tasks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -73,3 +73,22 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
         if not task.cancelled():
             task.exception()  # retrieved: the cancellation takes precedence
         raise
+
+
+async def end_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until their work has really ended."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    if ending:
+        await asyncio.gather(*ending, return_exceptions=True)
+
+
+async def drain(tasks: Iterable[asyncio.Task[Any]], grace_s: float) -> None:
+    """Let tasks end for some seconds, then end them: at once, if the waiting task is cancelled."""
+    ending = list(tasks)
+    try:
+        if ending and grace_s > 0:
+            await asyncio.wait(ending, timeout=grace_s)
+    finally:
+        await end_all(ending)
