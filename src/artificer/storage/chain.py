@@ -204,9 +204,11 @@ def _broken(run: str, seq: int, what: str) -> InvariantError:
     return InvariantError(f"Record {seq} of run {run} {what}; nothing was appended.")
 
 
-def too_many_signals(run: str) -> OperatorError:
-    """Return the error for a queue that accepts no more signals."""
-    return OperatorError(
-        f"The queue of run {run} is full: {MAX_SIGNALS} signals.",
-        hint="Resume the run, so that it reads them, or start another one.",
-    )
+def next_signal(run: str, before: int) -> int:
+    """Return the number of the signal after ``before`` others. Raises OperatorError if full."""
+    if before >= MAX_SIGNALS:
+        raise OperatorError(
+            f"The queue of run {run} is full: {MAX_SIGNALS} signals.",
+            hint="Resume the run, so that it reads them, or start another one.",
+        )
+    return before + 1

@@ -166,6 +166,16 @@ def workspace_in(subject: str) -> str:
     return str(json.loads(subject.removeprefix("versions "))[1])
 
 
+def signals_after(note: Note | None) -> int:
+    """Return how many signals a run has had after the last note about its signals."""
+    return note.n if isinstance(note, SignalPosted | RunImported) else 0
+
+
+def version_after(note: Note | None) -> int:
+    """Return the number of a workspace's head after the last note about its versions."""
+    return note.number if isinstance(note, VersionAdded) else 0
+
+
 def read_note(hash_: str, body: bytes) -> Note:
     """Read a note that is to be acted on.
 

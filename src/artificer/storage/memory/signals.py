@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from artificer.ports import MAX_SIGNALS
 from artificer.ports.clock import wall_time
-from artificer.storage.chain import check_name, too_many_signals
+from artificer.storage.chain import check_name, next_signal
 from artificer.storage.notes import SignalPosted
 from artificer.values.canon import digest_of
 
@@ -36,9 +35,7 @@ class MemorySignals:
         """
         check_name(run)
         signals = self._signals.setdefault(run, [])
-        n = self._first.get(run, 1) + len(signals)
-        if n > MAX_SIGNALS:
-            raise too_many_signals(run)
+        n = next_signal(run, self._first.get(run, 1) + len(signals) - 1)
         self._noted(SignalPosted(run=run, n=n, body=digest_of(body), at=self._now()))
         signals.append(body)
         self._posted.append(run)

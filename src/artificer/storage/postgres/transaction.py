@@ -9,21 +9,22 @@ import psycopg
 from psycopg import Connection
 
 from artificer.errors import ArtificerError
-from artificer.ports import MAX_SIGNALS, Claim, Head, Lease, RunHead
+from artificer.ports import Claim, Head, Lease, RunHead
 from artificer.storage.chain import (
     check_seal,
     claimed,
     fenced,
+    next_signal,
     released,
     run_seal,
-    too_many_signals,
 )
 from artificer.storage.notes import (
     Note,
-    RunImported,
     SignalPosted,
     VersionAdded,
+    signals_after,
     signals_of,
+    version_after,
     versions_of,
 )
 from artificer.storage.postgres.append_statement import Append, append_statement
@@ -139,10 +140,7 @@ class PostgresTransaction:
     def post(self, run: str, body: bytes, at: int) -> int:
         """Add a signal to a run's queue and return its number."""
         self.begin_notes()
-        before = self.last(signals_of(run))
-        n = 1 + (before.n if isinstance(before, SignalPosted | RunImported) else 0)
-        if n > MAX_SIGNALS:
-            raise too_many_signals(run)
+        n = next_signal(run, signals_after(self.last(signals_of(run))))
         self.note(SignalPosted(run=run, n=n, body=digest_of(body), at=at))
         self.db.execute(
             "INSERT INTO signals SELECT coalesce(max(position), 0) + 1, %s, %s, %s FROM signals",
@@ -154,8 +152,7 @@ class PostgresTransaction:
     def add_version(self, name: str, number: int, digest: str, run: str) -> bool:
         """Make a blob the version after the head; False unless its number is the next."""
         self.begin_notes()
-        head = self.last(versions_of(run, name))
-        if number != 1 + (head.number if isinstance(head, VersionAdded) else 0):
+        if number != 1 + version_after(self.last(versions_of(run, name))):
             return False
         self.note(VersionAdded(run=run, workspace=name, number=number, digest=digest))
         self.db.execute("INSERT INTO versions VALUES (%s, %s, %s, %s)", (run, name, number, digest))

@@ -9,23 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from artificer.errors import ArtificerError, TamperedError
-from artificer.ports import MAX_SIGNALS, Amount, Claim, Head, Lease, Record, RunHead
+from artificer.ports import Amount, Claim, Head, Lease, Record, RunHead
 from artificer.storage.audit import Tip
 from artificer.storage.chain import (
     check_seal,
     claimed,
     fenced,
+    next_signal,
     next_world,
     released,
     run_seal,
-    too_many_signals,
 )
 from artificer.storage.notes import (
     Note,
-    RunImported,
     SignalPosted,
     VersionAdded,
+    signals_after,
     signals_of,
+    version_after,
     versions_of,
 )
 from artificer.storage.sqlite.anchor import Anchor, Mark
@@ -162,18 +163,14 @@ class Transaction:
 
     def post(self, run: str, body: bytes, at: int) -> int:
         """Add a signal to a run's queue and return its number."""
-        before = self.last(signals_of(run))
-        n = 1 + (before.n if isinstance(before, SignalPosted | RunImported) else 0)
-        if n > MAX_SIGNALS:
-            raise too_many_signals(run)
+        n = next_signal(run, signals_after(self.last(signals_of(run))))
         self.note(SignalPosted(run=run, n=n, body=digest_of(body), at=at))
         self._db.execute("INSERT INTO letters (run, n, body) VALUES (?, ?, ?)", (run, n, body))
         return n
 
     def add_version(self, name: str, number: int, digest: str, run: str) -> bool:
         """Make a blob the version after the head; False unless its number is the next."""
-        head = self.last(versions_of(run, name))
-        if number != 1 + (head.number if isinstance(head, VersionAdded) else 0):
+        if number != 1 + version_after(self.last(versions_of(run, name))):
             return False
         self.note(VersionAdded(run=run, workspace=name, number=number, digest=digest))
         self._db.execute("INSERT INTO versions VALUES (?, ?, ?, ?)", (run, name, number, digest))

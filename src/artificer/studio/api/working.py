@@ -20,7 +20,7 @@ from artificer.studio.api import worker_data as d
 from artificer.studio.api.declared import ApiRequest
 from artificer.studio.api.jobs import held
 
-MAX_SIGNALS = 200
+PAGE_SIGNALS = 200
 """Signals of one answer."""
 
 
@@ -88,8 +88,8 @@ async def read_signals(request: ApiRequest) -> d.SignalAnswers:
     """Read the signals to a run of a job."""
     query: d.SignalsQuery = request.query
     found = await request.context.records.signals(held(request), query.of, query.after)
-    page = [d.SignalAnswer(n, base64.b64encode(body).decode()) for n, body in found[:MAX_SIGNALS]]
-    return d.SignalAnswers(tuple(page), len(found) > MAX_SIGNALS)
+    page = [d.SignalAnswer(n, base64.b64encode(body).decode()) for n, body in found[:PAGE_SIGNALS]]
+    return d.SignalAnswers(tuple(page), len(found) > PAGE_SIGNALS)
 
 
 async def post_signal(request: ApiRequest) -> d.PostedAnswer:
