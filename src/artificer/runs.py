@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -22,9 +21,8 @@ from artificer.core.rules import keeps_reports
 from artificer.core.state import Doubt, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import AuthorError, OperatorError
-from artificer.ports import BlobStore, Question, Record, RecordReader, Storage
-from artificer.runtime.load import read_chain
-from artificer.runtime.waiting import questions_below, questions_of
+from artificer.ports import BlobStore, Question
+from artificer.runtime.waiting import questions_of
 from artificer.values.arguments import path as named
 from artificer.values.base import Digest
 from artificer.values.blocks import Message
@@ -32,7 +30,6 @@ from artificer.values.model import FailureCode, Usage
 from artificer.values.parameters import named_parameters
 
 if TYPE_CHECKING:
-    from artificer.core.facts import OutputCheck
     from artificer.events import RunEvent
     from artificer.render.export.exported import ExportStep, Files
     from artificer.render.export.forms import ReportFormat
@@ -340,53 +337,6 @@ def _deliverable(state: RunState, blobs: BlobStore) -> Deliverable | None:
     if state.deliverable is None:
         return None
     return Deliverable.read(blobs.get(state.deliverable))
-
-
-async def make_run(
-    storage: Storage, run_id: str, state: RunState, check: OutputCheck | None = None
-) -> Run[Any]:
-    """Return a run with its records, and with the value that ``check`` makes of its output.
-
-    Raises:
-        AuthorError: the agent rejects now what it accepted before.
-    """
-    lines = await _records_of(storage, run_id, state)
-    below = await questions_below(storage, run_id, state)
-    run: Run[Any] = Run(run_id, state, storage.blobs, lines, _questions_below=below)
-    if check is None or state.status != "completed" or state.narrative is None:
-        return run
-    return replace(run, _value=await check.value(state.narrative))
-
-
-async def _records_of(
-    storage: Storage, run_id: str, state: RunState
-) -> Callable[[], Iterable[Line]]:
-    """Return what reads a run's records up to a state.
-
-    They are read on demand, because a waiting run would keep them for hours.
-    """
-    journal, blobs = storage.journal, storage.blobs
-    read: Callable[[str], list[Record]] | None
-    # `isinstance` with a protocol takes 20 µs in Python 3.11.
-    read = getattr(journal, RecordReader.records.__name__, None)
-    if read is None:
-        return partial(read_chain, run_id, await journal.read(run_id), blobs)
-    return partial(_read_upto, state, run_id, read, blobs)
-
-
-def _read_upto(
-    reached: RunState, run_id: str, read: Callable[[str], list[Record]], blobs: BlobStore
-) -> list[Line]:
-    """Read a run's records up to a state. The run may have continued since."""
-    state, lines = reached.digest, list(read_chain(run_id, read(run_id), blobs))
-    end = len(lines)
-    for number in reversed(range(len(lines))):
-        line = lines[number]
-        if isinstance(line, EventLine):
-            if line.state == state:
-                return lines[:end]
-            end = number
-    return lines
 
 
 class History(Struct, frozen=True):
