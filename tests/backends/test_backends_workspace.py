@@ -17,6 +17,7 @@ from artificer.backends.workspace.spec.edits import Put, apply
 from artificer.backends.workspace.spec.tools import READ_BYTES
 from artificer.contracts.capabilities import Grant
 from artificer.contracts.schema import compile_schema
+from artificer.contracts.workspace_names import MARK
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs import MemoryStore
 from artificer.storage.memory import MemoryVersions
@@ -94,6 +95,17 @@ async def test_nothing_is_written_that_makes_a_folder_a_repository(head: str) ->
     )
     assert [problem["pointer"] for problem in answer["problems"]] == ["/files/0/path"]
     await bench.write(**{"head/config": "x", "HEAD.md": "x", "objects/a": "x"}, version=0)
+
+
+@pytest.mark.req("workspace-folder")
+@pytest.mark.parametrize("place", [MARK, f"{MARK}/a", f"{MARK}.new"])
+async def test_nothing_is_written_where_a_folder_has_its_mark(place: str) -> None:
+    bench = Bench()
+    answer = await bench.no(
+        "write", "invalid", workspace="w", version=0, files=[{"path": place, "text": "{}"}]
+    )
+    assert "remembers" in answer["problems"][0]["message"]
+    await bench.write(**{f"a/{MARK}": "x"}, version=0)
 
 
 @pytest.mark.req("workspace-flow")

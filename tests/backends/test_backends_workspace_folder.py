@@ -12,7 +12,6 @@ import pytest
 import preloaded
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.folder import (
-    MARK,
     CheckedOut,
     FolderCommit,
     check_out,
@@ -21,6 +20,7 @@ from artificer.backends.workspace.folder import (
 from artificer.backends.workspace.service import Workspaces
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Put, apply
+from artificer.contracts.workspace_names import MARK
 from artificer.errors import NotFoundError, OperatorError
 from artificer.storage.blobs import MemoryStore
 from artificer.storage.memory import MemoryVersions
@@ -59,6 +59,10 @@ def number(done: FolderCommit) -> int:
     return done.version.number
 
 
+def put(workspaces: Workspaces, path: str = "f") -> Put:
+    return Put(path, workspaces.blobs.put(b"x"), 1)
+
+
 @pytest.mark.req("workspace-folder")
 class TestThereAndBack:
     def test_every_file_comes_back_as_it_was(self, tmp_path: Path, workspaces: Workspaces) -> None:
@@ -68,6 +72,17 @@ class TestThereAndBack:
         assert seen(tmp_path / "two") == seen(folder)
         assert commit_folder(workspaces, "w", tmp_path / "two") == FolderCommit()
         assert audit(workspaces) == []
+
+    @pytest.mark.parametrize("place", [MARK, f"{MARK}/x", f"{MARK}.new", f"{MARK}.new/x"])
+    def test_what_is_in_the_place_of_the_mark_is_not_checked_out(
+        self, tmp_path: Path, workspaces: Workspaces, place: str
+    ) -> None:
+        applied = apply(workspaces.blobs.get, tree.EMPTY, [put(workspaces, place), put(workspaces)])
+        workspaces.keep(applied)
+        workspaces.commit("w", applied.root, expected=0)
+        check_out(workspaces, "w", tmp_path / "one")
+        assert set(seen(tmp_path / "one")) == {"f"}
+        assert number(commit_folder(workspaces, "w", tmp_path / "one")) == 2, "it is gone"
 
     def test_what_was_changed_is_the_next_version(
         self, tmp_path: Path, workspaces: Workspaces
@@ -252,8 +267,13 @@ class TestHostileFolders:
         self, tmp_path: Path, workspaces: Workspaces
     ) -> None:
         (tmp_path / "link").symlink_to(fill(tmp_path / "real"))
-        with pytest.raises(OperatorError):
+        with pytest.raises(OperatorError, match="is a link") as refused:
             commit_folder(workspaces, "w", tmp_path / "link")
+        assert str(tmp_path / "real") in str(refused.value.hint)
+        commit_folder(workspaces, "w", tmp_path / "real")
+        (tmp_path / "dangling").symlink_to("nowhere")
+        with pytest.raises(OperatorError, match="is a link"):
+            check_out(workspaces, "w", tmp_path / "dangling")
 
     def test_a_folder_that_holds_something_is_not_written_into(
         self, tmp_path: Path, workspaces: Workspaces

@@ -16,6 +16,12 @@ MAX_SEGMENT = 512
 MAX_PATH = 2048
 MAX_DEPTH = 64
 
+MARK = ".artificer-workspace.json"
+"""Where a folder remembers what was checked out into it. It is never committed."""
+
+FRESH_MARK = f"{MARK}.new"
+"""A mark that is being written."""
+
 _CHARACTERS = re.compile(r"[A-Za-z0-9._~-]+")
 _ENCODED = re.compile(r"~((?:[0-9a-f]{2})+)")
 _LONGEST_FILE_NAME = 255
@@ -45,6 +51,11 @@ def path_fault(path: str) -> str | None:
         if not _is_segment(part):
             return "must hold only letters, digits and . _ ~ - between its slashes"
     return None
+
+
+def is_mark(path: str) -> bool:
+    """Whether a path is the place of a folder's mark, or lies below it."""
+    return path.partition("/")[0] in (MARK, FRESH_MARK)
 
 
 def within(path: str, prefix: str) -> bool:

@@ -159,7 +159,7 @@ class WorkspaceExecutor:
         for number, file in enumerate(files):
             self._check("write", name, file["path"])
             data = summary.bytes_of(file)
-            fault = summary.git_fault(file["path"])
+            fault = summary.write_fault(file["path"])
             if data is None or fault:
                 problems.append(_refused(number, data, fault))
                 continue

@@ -10,7 +10,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,17 +19,21 @@ from artificer.backends.workspace.service import Resolved, VersionConflict, Work
 from artificer.backends.workspace.spec import tree
 from artificer.backends.workspace.spec.edits import Edit, MakeDirectory, Put, apply
 from artificer.backends.workspace.spec.version import Version
-from artificer.contracts.workspace_names import file_name_of, name_fault, path_fault, segment_of
+from artificer.contracts.workspace_names import (
+    FRESH_MARK,
+    MARK,
+    file_name_of,
+    is_mark,
+    name_fault,
+    path_fault,
+    segment_of,
+)
 from artificer.errors import InvalidValueError, OperatorError
 from artificer.values.base import Value
-
-MARK = ".artificer-workspace.json"
-"""Where a folder remembers what was checked out into it. It is never committed."""
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 100_000
 
-_FRESH_MARK = f"{MARK}.new"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -66,12 +70,15 @@ def check_out(
     """
     found = workspaces.must_resolve(name, version)
     with _os_errors(folder):
+        _require_no_link(folder)
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise OperatorError(f"{folder} is not empty.", hint="Check out into a new folder.")
         root = os.open(folder, _DIRECTORY)
         try:
-            _write_directory(workspaces, tree.Directory(digest=found.root), root)
+            entries = tree.load(workspaces.blobs.get, found.root).entries
+            files = {name: entry for name, entry in entries.items() if not is_mark(name)}
+            _write_entries(workspaces, files, root)
             _mark(root, CheckedOut(workspace=name, version=found.version))
         finally:
             os.close(root)
@@ -101,6 +108,7 @@ def commit_folder(
             hint="Choose another name; docs/guides/workspaces.md lists the rules.",
         )
     with _os_errors(folder):
+        _require_no_link(folder)
         root = os.open(folder, _DIRECTORY)
         try:
             base, own = _base(workspaces, name, root, expected)
@@ -130,6 +138,12 @@ def commit_folder(
             os.close(root)
 
 
+def _require_no_link(folder: Path) -> None:
+    """Raise OperatorError for a link to a folder: who made it chose where it leads."""
+    if folder.is_symlink():
+        raise OperatorError(f"{folder} is a link.", hint=f"Name the folder: {folder.resolve()}")
+
+
 def _base(
     workspaces: Workspaces, name: str, root: int, expected: int | None
 ) -> tuple[int, Version | None]:
@@ -154,14 +168,17 @@ def _base(
     )
 
 
-def _write_directory(workspaces: Workspaces, directory: tree.Directory, handle: int) -> None:
-    for segment, entry in tree.load(workspaces.blobs.get, directory.digest).entries.items():
+def _write_entries(
+    workspaces: Workspaces, entries: Mapping[str, tree.TreeEntry], handle: int
+) -> None:
+    for segment, entry in entries.items():
         name = file_name_of(segment)
         if isinstance(entry, tree.Directory):
             os.mkdir(name, dir_fd=handle)
             inner = os.open(name, _DIRECTORY, dir_fd=handle)
             try:
-                _write_directory(workspaces, entry, inner)
+                within = tree.load(workspaces.blobs.get, entry.digest).entries
+                _write_entries(workspaces, within, inner)
             finally:
                 os.close(inner)
         else:
@@ -198,7 +215,7 @@ def _scan(
 ) -> Iterator[tuple[str, tuple[bytes, tree.FileMode] | None]]:
     """Every file with its bytes and mode, and every directory with None."""
     for name in sorted(os.listdir(handle)):
-        if not parts and name in (MARK, _FRESH_MARK):
+        if not parts and is_mark(name):
             continue
         path = (*parts, segment_of(os.fsencode(name)))
         try:
@@ -235,17 +252,17 @@ def _bytes(opened: int, path: str) -> bytes:
 def _mark(root: int, known: CheckedOut | None) -> None:
     """Write the mark: a new file that takes the old one's place, durably. None removes it."""
     with suppress(FileNotFoundError):  # left by a process that died here
-        os.unlink(_FRESH_MARK, dir_fd=root)
+        os.unlink(FRESH_MARK, dir_fd=root)
     if known is None:
         with suppress(FileNotFoundError):
             os.unlink(MARK, dir_fd=root)
         return
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(_FRESH_MARK, flags, 0o644, dir_fd=root), "wb") as file:
+    with os.fdopen(os.open(FRESH_MARK, flags, 0o644, dir_fd=root), "wb") as file:
         file.write(known.canonical() + b"\n")
         file.flush()
         os.fsync(file.fileno())
-    os.replace(_FRESH_MARK, MARK, src_dir_fd=root, dst_dir_fd=root)
+    os.replace(FRESH_MARK, MARK, src_dir_fd=root, dst_dir_fd=root)
     os.fsync(root)
 
 

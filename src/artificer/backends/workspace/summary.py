@@ -9,7 +9,7 @@ from artificer.artifacts.names import is_gits, is_gits_head
 from artificer.backends.answer import ToolRefusal, integer_in
 from artificer.backends.workspace.service import Resolved, VersionConflict
 from artificer.backends.workspace.spec.tree import Directory, TreeChange, TreeFile
-from artificer.contracts.workspace_names import file_name_of, path_fault
+from artificer.contracts.workspace_names import file_name_of, is_mark, path_fault
 from artificer.values.base import JsonObject, JsonValue
 
 
@@ -112,14 +112,18 @@ def bytes_of(file: JsonObject) -> bytes | None:
         return None
 
 
-def git_fault(path: str) -> str:
-    """Return why git would run a file once it is checked out, in any spelling, or nothing."""
+def write_fault(path: str) -> str:
+    """Return why a run may not write a file, or nothing: once it is checked out, git would run it,
+    in any spelling, or it would be in the place of the folder's mark.
+    """
     parts = [] if path_fault(path) else path.split("/")
     names = [file_name_of(part).decode("utf-8", "ignore") for part in parts]
     if any(map(is_gits, names)):
         return "must not lead into .git: git would run the programs that it names"
     if any(map(is_gits_head, names[-1:])):
         return "must not be HEAD: git may take its folder for a repository, and run its programs"
+    if is_mark(path):
+        return "is where a folder remembers what was checked out into it"
     return ""
 
 
