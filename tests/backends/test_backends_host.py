@@ -6,10 +6,11 @@ import asyncio
 import base64
 import json
 import os
+import resource
 import shutil
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,17 @@ class Bench:
     def everything(self) -> dict[str, bytes]:
         files = [path for path in self.root.rglob("*") if path.is_file()]
         return {str(path.relative_to(self.root)): path.read_bytes() for path in files}
+
+
+@contextmanager
+def no_file_above(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture
@@ -420,6 +432,30 @@ class TestPatch:
         told = await bench.no("patch", patch=PATCH)
         assert "gone, hunk 1" in told and "something else" in told
         assert bench.everything() == before
+
+    async def test_what_cannot_be_written_down_first_is_not_done(self, bench: Bench) -> None:
+        bench.put(f="a\n")
+        await bench.ok("read", path="f")
+        bench.evidence.write_text("a file in the place of the folder")
+        told = await bench.no("edit", path="f", old="a", new="b")
+        assert "Nothing was changed" in told and "Not a directory" in told
+        assert bench.text("f") == "a\n"
+
+    async def test_what_cannot_be_taken_back_is_said(self, bench: Bench) -> None:
+        """As on a full disk: neither the next file nor the earlier one can be written."""
+        lines = [f"{'x' * 99}\n"] * 1_000
+        bench.put(f="".join(lines))
+        await bench.ok("read", path="f")
+        hunks = "".join(f"-{line}" for line in lines[1:])
+        added = "".join(f"+{line}" for line in lines)
+        patch = (
+            f"--- a/f\n+++ b/f\n@@ -1,1000 +1,1 @@\n {lines[0]}{hunks}"
+            f"--- /dev/null\n+++ b/g\n@@ -0,0 +1,1000 @@\n{added}"
+        )
+        with no_file_above(50_000):
+            told = await bench.no("patch", "ambiguous", patch=patch)
+        assert "'g': File too large" in told and "taken back in f" in told
+        assert bench.everything() == {"f": lines[0].encode()}
 
     async def test_a_patch_that_cannot_be_read(self, bench: Bench) -> None:
         assert "cannot be read: line 1" in await bench.no("patch", "invalid", patch="hello")

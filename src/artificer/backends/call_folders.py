@@ -22,10 +22,15 @@ def scan_id_of(run: str, call: str) -> str:
 
 def call_folder(root: Path, run: str, call: str) -> Path:
     """Make the folder of a call, for its owner alone, and return it. Raises OSError."""
-    name = run if _SAFE.fullmatch(run) else scan_id_of(run, "")
-    folder = root.absolute() / name / scan_id_of(run, call)
+    folder = path_of_call(root, run, call)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def path_of_call(root: Path, run: str, call: str) -> Path:
+    """Return where the folder of a call is, whether it was made or not."""
+    name = run if _SAFE.fullmatch(run) else scan_id_of(run, "")
+    return root.absolute() / name / scan_id_of(run, call)
 
 
 def prune(root: Path, *, older_than_days: float) -> list[str]:

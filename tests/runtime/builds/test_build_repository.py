@@ -512,6 +512,7 @@ LITTER = (
     "pkg/__pycache__/m.cpython-311.pyc", "m.pyc", ".pytest_cache/v/x", ".mypy_cache/x.json",
     "a/.ruff_cache/y", "node_modules/left-pad/index.js", "web/node_modules/x/y.js", ".DS_Store",
     "src/p.egg-info/PKG-INFO", ".venv/bin/python3", "crate/target/debug/x", ".coverage",
+    "src/.00112233445566aa.artificer",  # a host tool was killed
 )  # fmt: skip
 
 

@@ -9,13 +9,14 @@ is not touched.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 from artificer.backends.answer import ToolRefusal
-from artificer.backends.call_folders import call_folder
+from artificer.backends.call_folders import call_folder, path_of_call
 from artificer.backends.host.folder import Content, Folder
 from artificer.errors import InvalidValueError
 from artificer.ports import BlobStore, Call
@@ -63,31 +64,45 @@ class Changer:
         """Return the plan that this call had started before a crash, if there is one."""
         try:
             plan = ChangePlan.read((self._place(call) / _NAME).read_bytes())
-        except (FileNotFoundError, InvalidValueError):
+        except (FileNotFoundError, NotADirectoryError, InvalidValueError):
             return None  # it was never written whole: nothing has been changed
         return plan if plan.key == call.key else None
 
     def make(self, call: Call, changes: Sequence[HostChange], answer: str) -> ChangePlan:
         """Write the plan down, and carry it out. What fails halfway is taken back.
 
-        Raises Refusal: a file has changed meanwhile, or cannot be written.
+        Raises Refusal: a file has changed meanwhile, or cannot be written; ``ambiguous`` if what
+        was done cannot be taken back either.
         """
         steps = tuple(self._step(change) for change in changes)
         plan = ChangePlan(key=call.key, steps=steps, answer=answer)
-        place = self._place(call)
-        _write_down(place, plan)
+        with _writing_down():
+            _write_down(call_folder(self._root(), call.run, call.id), plan)
         done: list[HostChange] = []
         try:
             for change in changes:
                 self._require_unchanged(change.path, change.before)
                 self._set(change.path, change.after)
                 done.append(change)
-        except ToolRefusal:
-            for change in reversed(done):
-                self._set(change.path, change.before)
-            (place / _NAME).unlink()
+        except ToolRefusal as refusal:
+            self._take_back(done, refusal)
+            (self._place(call) / _NAME).unlink()
             raise
         return plan
+
+    def _take_back(self, done: Sequence[HostChange], refusal: ToolRefusal) -> None:
+        left: list[str] = []
+        for change in reversed(done):
+            try:
+                self._set(change.path, change.before)
+            except ToolRefusal:
+                left.append(change.path)
+        if left:
+            raise ToolRefusal(
+                f"{refusal.detail} What had been done before could not be taken back in "
+                f"{', '.join(sorted(left))}: look at the files.",
+                "ambiguous",
+            ) from refusal
 
     def finish(self, plan: ChangePlan) -> None:
         """Carry out what is left of a plan. Raises Refusal where someone else has been."""
@@ -128,9 +143,23 @@ class Changer:
         return _digest_of(self._folder.find(self._folder.parts(path)))
 
     def _place(self, call: Call) -> Path:
+        return path_of_call(self._root(), call.run, call.id)
+
+    def _root(self) -> Path:
         if self._evidence is None:
             self._evidence = Path(mkdtemp(prefix="artificer-host-"))
-        return call_folder(self._evidence, call.run, call.id)
+        return self._evidence
+
+
+@contextmanager
+def _writing_down() -> Iterator[None]:
+    """Refuse a call whose changes cannot be written down, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        raise ToolRefusal(
+            f"Nothing was changed: the changes cannot be written down first: {error.strerror}."
+        ) from error
 
 
 def _digest_of(content: Content | None) -> str | None:

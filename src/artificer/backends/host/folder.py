@@ -8,6 +8,7 @@ become another one.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ MAX_FILE_BYTES = 8 * 1024 * 1024
 """Largest file that is read whole."""
 
 MAX_DEPTH = 64
+
+HALF_WRITTEN = re.compile(r"\.[0-9a-f]{16}\.artificer")
+"""The names of new files until they take their place. A process that is killed leaves them."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from artificer.backends.host.folder import HALF_WRITTEN
+
 FOLDERS: frozenset[str] = frozenset(
     {
         "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox",
@@ -32,7 +34,7 @@ FILES: frozenset[str] = frozenset(
 def is_litter(path: str, has: Callable[[str], bool]) -> bool:
     """Whether a path is what a tool left. ``has`` says whether the project has a file."""
     *folders, name = path.rstrip("/").split("/")
-    if name in FILES or name.endswith(SUFFIXES):
+    if name in FILES or name.endswith(SUFFIXES) or HALF_WRITTEN.fullmatch(name):
         return True
     for depth, folder in enumerate([*folders, name]):
         if folder in FOLDERS or folder.endswith(".egg-info"):
