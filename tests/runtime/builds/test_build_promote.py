@@ -184,6 +184,18 @@ async def test_the_persons_hooks_are_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
+async def test_a_branch_whose_merges_are_squashed_goes_forward_all_the_same(
+    tmp_path: Path,
+) -> None:
+    repository, home = await built(tmp_path, {"new.py": "1\n"})
+    git(home, "config", "branch.main.mergeOptions", "--squash")
+    built_at = await repository.integration()
+    done = await promote(repository, home, built_at, "artificer/b1", into="main")
+    assert done.status == "promoted"
+    assert git(home, "rev-parse", "main") == built_at
+    assert git(home, "status", "--porcelain") == ""
+
+
 @pytest.mark.parametrize("name", ["-x", "a..b", "a b", "@{-1}", "", "HEAD", "@"])
 async def test_what_is_no_name_for_a_branch_is_refused(tmp_path: Path, name: str) -> None:
     repository, home = await built(tmp_path, {"new.py": "1\n"})

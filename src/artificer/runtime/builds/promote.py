@@ -24,6 +24,9 @@ _PROMOTED = "refs/build/promoted"
 _MEANS_HEAD = ("HEAD", "@")
 """Names that git reads as the commit that is checked out; a branch would make them ambiguous."""
 
+_FORWARD = ("--ff-only", "--no-squash", "--no-autostash", "--no-stat")
+"""Options of a merge, which a person's branch.NAME.mergeOptions could change."""
+
 _UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 
 
@@ -208,7 +211,7 @@ async def _advance(theirs: Git, branch: str, before: str, after: str) -> str:
         return f"Something is under way in this repository ({busy[0]}): finish it first."
     checked_out = (await theirs.ask("symbolic-ref", "--quiet", "HEAD")).out.strip()
     if checked_out == f"refs/heads/{branch}":
-        answer = await theirs.ask("merge", "--ff-only", "--no-autostash", "--no-stat", after)
+        answer = await theirs.ask("merge", *_FORWARD, after)
         return "" if answer.exit_code == 0 else answer.err.strip() or answer.out.strip()
     if f"branch refs/heads/{branch}" in await _checked_out(theirs):
         return f"The branch {branch!r} is checked out in another worktree: promote it there."
