@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from engineer import UNITTEST, Job, Work
 from engineer_server import answering
 from git_project import git, write
 from jobs import BRIEF, GREETER, SHOUT
-from parts import ONE, PROJECT
+from parts import CHECK, ONE, PROJECT, part
 from quick_python import quick_python
 from strict_server import Hangs, StrictServer, Turn
 from test_cli_terminal import start_at, terminal
@@ -281,5 +282,42 @@ async def test_a_build_without_runs_left_is_explained_and_given_more(shell: Shel
         explained = await shell.run("explain", "last")
         assert f"artificer build retry {run['run']}\n" in explained.out
         assert (await shell.run("build", "retry", "last")).code == 0
+        done = await shell.run("resume", "last")
+    assert done.code == 0, done.err
+
+
+TWO = Job(
+    title="Two words to other agents",
+    specs={
+        name: (
+            [],
+            {
+                **part(name),
+                "one": Work(
+                    check=CHECK, writes={f"{name}/one.txt": "1\n", f"{name}/AGENTS.md": "1\n"}
+                ),
+            },
+        )
+        for name in ("left", "right")
+    },
+    tries=False,
+)
+
+
+@pytest.mark.req("build-consent")
+async def test_of_several_questions_each_is_told_with_the_command_that_decides_it(
+    shell: Shell,
+) -> None:
+    begin(shell, PROJECT)
+    async with engineer(shell, TWO):
+        made = await shell.run("build", "Make them.", *SMALL, "--yes")
+        assert made.code == 7, made.err
+        review = await shell.run("build", "review", "last")
+        explained = await shell.run("explain", "last")
+        told = re.findall(r"artificer (build approve \S+ --change \S+)", made.err)
+        assert len(told) == 2
+        for command in told:
+            assert command in review.err and command in explained.out
+            assert (await shell.run(*command.split())).code == 0
         done = await shell.run("resume", "last")
     assert done.code == 0, done.err

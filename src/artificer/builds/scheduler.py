@@ -12,6 +12,7 @@ from artificer.artifacts.dependencies import order
 from artificer.builds.facts import Fact
 from artificer.builds.handlers import HANDLERS
 from artificer.builds.jobs import (
+    AskConsent,
     AskDecision,
     FinishBuild,
     Job,
@@ -19,7 +20,7 @@ from artificer.builds.jobs import (
     RebuildIntegration,
     StepId,
 )
-from artificer.builds.state import ACTIVE, BuildState, SpecState, artifact_digest
+from artificer.builds.state import ACTIVE, BuildState, SpecState, artifact_digest, consents_of
 from artificer.builds.table import StepKind
 from artificer.builds.transition import Transition
 
@@ -43,6 +44,12 @@ def schedule(state: BuildState, fact: Fact) -> tuple[BuildState, tuple[Job, ...]
 def question_of(state: BuildState) -> AskDecision | None:
     """Return the open question about a plan."""
     return next((job for job in state.open if isinstance(job, AskDecision)), None)
+
+
+def open_questions(state: BuildState) -> list[AskDecision | AskConsent]:
+    """Return what a person has to decide: about the plan first, then about changes."""
+    plan = question_of(state)
+    return [*([plan] if plan is not None else []), *consents_of(state)]
 
 
 def failed_work(state: BuildState) -> tuple[str, ...]:

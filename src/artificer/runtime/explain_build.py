@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from artificer.builds.gist import gist
-from artificer.builds.scheduler import failed_work, question_of
+from artificer.builds.jobs import AskConsent, AskDecision
+from artificer.builds.scheduler import failed_work, open_questions, question_of
 from artificer.builds.state import BuildState, consents_of
+
+_DIGEST_START = len("sha256:") + 12
 
 
 def why_building(build: BuildState, *, held: bool) -> str:
@@ -41,17 +44,29 @@ def _last_words(build: BuildState) -> Iterator[str]:
     yield from (gist(s.reports[-1]) for s in steps if s.doing == "exhausted" and s.reports)
 
 
+def option_for(
+    question: AskDecision | AskConsent, questions: Sequence[AskDecision | AskConsent]
+) -> str:
+    """Return the option that names a question to ``artificer build approve``, if there are more."""
+    if len(questions) == 1:
+        return ""
+    option = "--plan" if isinstance(question, AskDecision) else "--change"
+    return f" {option} {question.digest[:_DIGEST_START]}"
+
+
 def next_of_build(run: str, build: BuildState) -> Iterator[str]:
     """Commands that get a build on, or take over what it made."""
     if build.ended == "completed":
         yield f"artificer build promote {run}"
     elif build.ended is None:
+        questions = open_questions(build)
         if question_of(build) is not None:
             yield f"artificer build plan {run}"
-            yield f"artificer build approve {run}"
         if consents_of(build):
             yield f"artificer build review {run}"
-            yield f"artificer build approve {run}"
+        yield from (
+            f"artificer build approve {run}{option_for(job, questions)}" for job in questions
+        )
         for spec in failed_work(build):
             yield f"artificer build retry {run} {spec}".rstrip()
         yield f"artificer resume {run}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from artificer.builds.facts import PlanDecision
 from artificer.builds.jobs import AskConsent, AskDecision
-from artificer.builds.scheduler import question_of
-from artificer.builds.state import consents_of
+from artificer.builds.scheduler import open_questions
 from artificer.cli.build.state import build_state
 from artificer.cli.commands.build import (
     ApprovePlanOptions,
@@ -58,10 +57,9 @@ async def _decide(
 def _choose(run: Run, digest: str, decision: PlanDecision) -> AskDecision | AskConsent:
     """The open question with this digest. Raises NotFoundError, OperatorError."""
     build = build_state(run)
-    plan = question_of(build)
-    questions: list[AskDecision | AskConsent] = [plan] if plan is not None else []
-    if decision != "iterate":
-        questions += consents_of(build)
+    questions = open_questions(build)
+    if decision == "iterate":
+        questions = [question for question in questions if isinstance(question, AskDecision)]
     if not questions:
         raise NotFoundError(
             "No plan and no change waits for a decision.", hint=f"artificer explain {run.id}"

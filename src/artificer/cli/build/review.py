@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from artificer.builds.scheduler import open_questions
 from artificer.builds.state import consents_of
 from artificer.cli.commands.build import ReviewOptions
 from artificer.cli.execution.decider import lines_of
@@ -10,6 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.errors import NotFoundError
+from artificer.runtime.explain_build import option_for
 
 MAX_LINES = 100_000
 """Lines of a diff that are printed."""
@@ -20,6 +22,7 @@ async def review(settings: Settings, options: ReviewOptions) -> Exit:
     async with opened_run(settings, options.run) as (world, run_id):
         build = (await world.get(run_id)).state.build
         waiting = consents_of(build) if build else []
+        questions = open_questions(build) if build else []
         diffs = [
             await world.builds.diff(run_id, job.check.commit, job.checked.commit) for job in waiting
         ]
@@ -37,6 +40,7 @@ async def review(settings: Settings, options: ReviewOptions) -> Exit:
     for job, diff in zip(waiting, diffs, strict=True):
         for line in lines_of(job, diff, limit=MAX_LINES):
             out(line)
-    note(f"approve with artificer build approve {run_id} && artificer resume {run_id}")
-    note(f"or           artificer build reject {run_id} --reason 'why'")
+        option = option_for(job, questions)
+        note(f"approve with artificer build approve {run_id}{option} && artificer resume {run_id}")
+        note(f"or           artificer build reject {run_id}{option} --reason 'why'")
     return Exit.OK

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from artificer.builds.scheduler import question_of
+from artificer.builds.jobs import AskConsent, AskDecision
+from artificer.builds.scheduler import open_questions, question_of
 from artificer.builds.state import BuildState, consents_of
 from artificer.cli.execution.build_progress import summary_of
 from artificer.cli.execution.outcome_json import Failed, outcome_json
@@ -11,6 +12,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, joined, tokens
 from artificer.runs import Run
 from artificer.runtime.builds.tree import BuildNode
+from artificer.runtime.explain_build import option_for
 
 
 def deliver_build(
@@ -67,21 +69,9 @@ def _failed(build: BuildState) -> str:
 
 def _waiting(run: Run, nodes: list[BuildNode]) -> Exit:
     build = run.state.build
-    question = question_of(build) if build else None
-    if question is not None:
-        note(f"the plan waits for your decision: {question.digest}")
-        note(f"  read it      artificer build plan {run.id}")
-        note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
-        note(f"  or           artificer build iterate {run.id} 'what to change'")
-    consents = consents_of(build) if build else []
-    for job in consents:
-        complain(f"{job.step.path} needs your consent.")
-        for concern in job.checked.concerns:
-            note(f"  - {concern.text}")
-    if consents:
-        note(f"  read it      artificer build review {run.id}")
-        note(f"  then         artificer build approve {run.id} && artificer resume {run.id}")
-        note(f"  or           artificer build reject {run.id} --reason 'why'")
+    questions = open_questions(build) if build else []
+    for question in questions:
+        _show_question(run.id, question, option_for(question, questions))
     for node in nodes:
         if node.status == "waiting":
             note(f"{node.step} waits for your answer: artificer approve {node.run}")
@@ -93,6 +83,23 @@ def _waiting(run: Run, nodes: list[BuildNode]) -> Exit:
             f"artificer build retry {run.id}{_failed(build)} --hint '…',"
             f" then artificer resume {run.id}",
         )
-    elif question is None and not consents:
+    elif not questions:
         note(f"continue with: artificer resume {run.id}")
     return exit_of_build(run, nodes)
+
+
+def _show_question(run: str, question: AskDecision | AskConsent, option: str) -> None:
+    """Say what waits for a decision, and which commands show it and decide about it."""
+    then = f"  then         artificer build approve {run}{option} && artificer resume {run}"
+    if isinstance(question, AskDecision):
+        note(f"the plan waits for your decision: {question.digest}")
+        note(f"  read it      artificer build plan {run}")
+        note(then)
+        note(f"  or           artificer build iterate {run} 'what to change'")
+        return
+    complain(f"{question.step.path} needs your consent.")
+    for concern in question.checked.concerns:
+        note(f"  - {concern.text}")
+    note(f"  read it      artificer build review {run}")
+    note(then)
+    note(f"  or           artificer build reject {run}{option} --reason 'why'")
