@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import pickle
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -121,6 +123,16 @@ async def test_a_run_says_in_few_words_how_it_stands() -> None:
         down = ScriptedProvider([ModelFailure(code="auth", message="No key.")])
         stalled = await world.run("Hi.", Agent(model=down, kind="chat"))
         assert (stalled.status, stalled.reason, stalled.failure) == ("stalled", None, "auth")
+
+
+@pytest.mark.req("tool-pickled")
+@pytest.mark.parametrize("attempt", [pickle.dumps, copy.deepcopy])
+async def test_a_run_is_not_pickled_and_says_what_to_pass(attempt: Any) -> None:
+    async with World.in_memory() as world:
+        run = await world.run("Hi.", Agent(ScriptedProvider(["Hi."]), kind="chat"))
+        with pytest.raises(AuthorError, match="cannot be pickled") as raised:
+            attempt(run)
+        assert raised.value.hint is not None and "world.get" in raised.value.hint
 
 
 def test_a_wrong_field_is_shown_as_it_is_written() -> None:

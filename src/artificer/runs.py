@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import json
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -293,6 +294,16 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         exported = make_exported(self.id, self.state, _finished(self), self._blobs)
         return report_files(exported, format, name, step or quiet)
+
+
+def _not_pickled(run: Run[Any]) -> str:
+    raise AuthorError(
+        f"Run {run.id} cannot be pickled or copied: it reads its records from its world.",
+        hint="Pass run.id, and read the run there: await world.get(run_id).",
+    )
+
+
+copyreg.pickle(Run, _not_pickled)
 
 
 def _report(run: Run[Any]) -> Report:

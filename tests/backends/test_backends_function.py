@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import enum
 import functools
 import json
 import os
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,7 @@ from msgspec import structs
 from pydantic import AfterValidator, BaseModel, Field
 from tools_support import appears, standard_input, stays
 
+from artificer.agent import Agent
 from artificer.backends.function.decorator import FunctionTool, tool
 from artificer.backends.function.executor import FunctionExecutor
 from artificer.contracts.schema import compile_schema
@@ -231,6 +234,16 @@ def test_a_wrong_option_is_answered_with_the_right_one(
         make()
     assert hint in (raised.value.hint or "")
     assert tool(Shop().buy).definition.name == "buy"
+
+
+@pytest.mark.req("tool-pickled")
+def test_a_tool_is_pickled_by_its_name_as_a_function_is() -> None:
+    look = functions.look
+    assert isinstance(look, FunctionTool)
+    assert pickle.loads(pickle.dumps(look)) is look
+    assert copy.deepcopy([look]) == [look]
+    agent = Agent("local/smollm2", tools=[look])
+    assert pickle.loads(pickle.dumps(agent)) == agent
 
 
 @pytest.mark.req("function-results")

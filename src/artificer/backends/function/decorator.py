@@ -50,6 +50,10 @@ class FunctionTool(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
 
+    def __reduce__(self) -> str:
+        """Pickle it as a function is: by the name under which its module has it."""
+        return self.function.__qualname__
+
     def __repr__(self) -> str:
         return f"<the tool {self.definition.name!r}>"
 
