@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+import artificer
 from artificer import OperatorError, Policy, Rule, World
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
@@ -23,7 +24,7 @@ from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.record import EventLine, encode
 from artificer.core.spec import Limits
-from artificer.errors import ArtificerError, TamperedError
+from artificer.errors import ArtificerError, AuthorError, TamperedError
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.file import compress, decompress, read_file
@@ -359,6 +360,22 @@ class TestRerun:
     async def test_recorded_runs_ask_the_same_again(self, file: Path) -> None:
         async with World.in_memory() as world:
             assert await rerun_recording(read_file(file), world.config) == []
+
+    @pytest.mark.req("rerun-in-a-program")
+    def test_a_program_tests_a_recording_with_one_call(self, tmp_path: Path) -> None:
+        agent = Agent(ScriptedProvider(["Hello."]), kind="chat")
+
+        async def exported() -> bytes:
+            async with World.in_memory() as world:
+                run = await agent.run("Hi.", world=world)
+                return await world.archive.export_run(run.id)
+
+        data, config = asyncio.run(exported()), Config(home=tmp_path)
+        assert artificer.rerun(data, config) == []
+        with pytest.raises(AuthorError, match="is not an exported run"):
+            artificer.rerun("tea.run.gz", config)  # type: ignore[arg-type]
+        with pytest.raises(TamperedError):
+            artificer.rerun(data[:-9], config)
 
     @pytest.mark.req("rerun-linear")
     async def test_it_is_linear_in_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:

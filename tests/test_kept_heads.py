@@ -15,7 +15,7 @@ from artificer.agent import Agent
 from artificer.config import Config
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, say
-from artificer.runtime.kept import WORLD, KeptHeads, read_kept
+from artificer.runtime.kept import WORLD, KeptHeads
 from artificer.storage.sqlite.anchor import anchor_path
 
 pytestmark = pytest.mark.req("kept-heads")
@@ -126,20 +126,21 @@ class TestReading:
         text = f"problem: It is bad.\na  3  {self.A.hash}\n\n(world)  7  {self.B.hash}\n"
         heads = {"a": self.A.to_json()}
         value = json.dumps({"sound": True, "heads": heads, "world": self.B.to_json()})
-        assert read_kept(text) == read_kept(value) == KeptHeads({"a": self.A, WORLD: self.B})
+        kept = KeptHeads({"a": self.A, WORLD: self.B})
+        assert KeptHeads.read(text) == KeptHeads.read(value) == kept
 
     def test_what_older_releases_printed(self) -> None:
         """They named no record: its hash is looked for."""
         kept = KeptHeads({"a": Head(seq=-1, hash=self.A.hash)})
-        assert read_kept(f"a  {self.A.hash}") == kept
-        assert read_kept(json.dumps({"heads": {"a": self.A.hash}})) == kept
+        assert KeptHeads.read(f"a  {self.A.hash}") == kept
+        assert KeptHeads.read(json.dumps({"heads": {"a": self.A.hash}})) == kept
 
     async def test_a_head_without_its_number_is_found(self, world: World) -> None:
         await finished(world, "a")
         (head,) = (await world.archive.verify()).heads.values()
         await world.maintenance.prune("a")
-        assert (await relations(world, read_kept(f"a {head.hash}")))[0] == {"a": "extends"}
-        assert (await relations(world, read_kept(f"a {self.A.hash}")))[0] == {"a": "missing"}
+        assert (await relations(world, KeptHeads.read(f"a {head.hash}")))[0] == {"a": "extends"}
+        assert (await relations(world, KeptHeads.read(f"a {self.A.hash}")))[0] == {"a": "missing"}
 
     @pytest.mark.parametrize(
         "text",
@@ -147,4 +148,4 @@ class TestReading:
     )
     def test_what_is_something_else_is_refused(self, text: str) -> None:
         with pytest.raises(OperatorError):
-            read_kept(text)
+            KeptHeads.read(text)

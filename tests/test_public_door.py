@@ -76,6 +76,7 @@ PUBLIC = {
     "World",
     "lifespan",
     "load_config",
+    "rerun",
     "resume",
     "run",
     "tool",

@@ -21,7 +21,7 @@ from artificer.errors import OperatorError
 from artificer.ports import Journal, Record
 from artificer.providers.scripted import call, reply, say
 from artificer.recordings.recording import read_recording
-from artificer.runtime.kept import read_kept
+from artificer.runtime.kept import KeptHeads
 from artificer.runtime.trail import Trail, line_of
 from artificer.testing.rig import SteppingClock
 from artificer.values.base import JsonValue
@@ -89,7 +89,7 @@ async def proven(archive: Archive, entries: list[dict[str, Any]]) -> None:
     digest = hashlib.sha256("".join(map(line_of, lines)).encode()).hexdigest()
     assert end["what"] == "end" and end["count"] == len(lines)
     assert end["digest"] == f"sha256:{digest}"
-    found = await archive.verify(read_kept(line_of(end)))
+    found = await archive.verify(KeptHeads.read(line_of(end)))
     assert [one.relation for one in found.against] == ["same"] and found.sound
     for line in lines:
         record = (await archive._storage.journal.read(line["run"], line["record"] - 1, 1))[0]

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from artificer.runtime.observe import Observer
     from artificer.runtime.replay import Replay
     from artificer.runtime.stream import RunStream
-    from artificer.shortest import resume, run
+    from artificer.shortest import rerun, resume, run
     from artificer.values.model import ToolChoice, Usage
     from artificer.web import lifespan
     from artificer.world import World
@@ -144,6 +144,7 @@ _HOMES = {
     "World": "world",
     "lifespan": "web",
     "load_config": "config",
+    "rerun": "shortest",
     "resume": "shortest",
     "run": "shortest",
     "tool": "backends.function.decorator",
@@ -153,6 +154,7 @@ __all__ = [
     # the way in
     "run",
     "resume",
+    "rerun",
     "tool",
     "Agent",
     "World",

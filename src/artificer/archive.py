@@ -283,12 +283,12 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     ) -> Verification:
         """Check every record, every blob and every workspace of the world (invariant 12).
 
-        ``kept`` are earlier heads, from :func:`artificer.runtime.kept.read_kept`; ``against`` of
-        the result says whether today's journal extends each of them. ``progress`` is called after
+        ``kept`` are earlier heads, from `KeptHeads.read`; ``against`` of the result
+        says whether today's journal extends each of them. ``progress`` is called after
         each step.
         """
         if kept is not None:
-            instance("kept", kept, KeptHeads, "Read them with read_kept(path).")
+            instance("kept", kept, KeptHeads, "Read them: artificer.types.KeptHeads.read(text).")
         found = await verify(self._storage.journal, self._storage.blobs, kept, progress)
         found.problems += await asyncio.to_thread(audit, self.workspaces)
         return found

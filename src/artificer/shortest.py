@@ -6,9 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from artificer.agent import Agent
+from artificer.config import load_config
+from artificer.plugins import load
+from artificer.system.blocking import wait_for
 
 if TYPE_CHECKING:
     from artificer.agent_definition import AgentFields
+    from artificer.config import Config
     from artificer.ports import Approver, Prompt
     from artificer.runs import Run
     from artificer.runtime.observe import Observer
@@ -55,4 +59,21 @@ def resume(
     agent = replace(agent or Agent(), **fields)
     return agent.resume_sync(
         run_id, approver=approver, observer=observer, take_over=take_over, deps=deps
+    )
+
+
+def rerun(recording: bytes, config: Config | None = None) -> list[str]:
+    """Replay an exported run and run it again, without a model and tools; return what differs.
+
+    >>> rerun(Path("tests/runs/tea.run.gz").read_bytes())
+    []
+
+    Raises:
+        TamperedError: it is not an exported run.
+        AuthorError: an event loop is running already.
+    """
+    test = load("artificer.wiring.recordings:rerun_recording")
+    return wait_for(
+        lambda: test(recording, config or load_config()),
+        "await asyncio.to_thread(artificer.rerun, …)",
     )

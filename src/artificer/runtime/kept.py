@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from msgspec import Struct, field
 
@@ -29,6 +29,26 @@ class KeptHeads(Struct, frozen=True):
 
     heads: dict[str, Head] = field(default_factory=dict)
 
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read what ``artificer verify`` printed, with or without ``--json``.
+
+        Or the last line of what ``artificer audit`` printed: it has the head of the world's chain.
+
+        Raises:
+            OperatorError: it is something else.
+        """
+        try:
+            found = dict(_of_json(text) if text.lstrip().startswith("{") else _of_lines(text))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise OperatorError(
+                f"The heads cannot be read: {error}.",
+                hint="Pass a file written by `artificer verify` or `artificer verify --json`.",
+            ) from error
+        if not found:
+            raise OperatorError("The file contains no heads.", hint="artificer verify > heads.txt")
+        return cls(found)
+
 
 class Compared(Struct, frozen=True):
     """A kept head, compared. ``now`` is the last record today, ``why`` what is wrong."""
@@ -38,26 +58,6 @@ class Compared(Struct, frozen=True):
     now: int
     relation: Relation
     why: str = ""
-
-
-def read_kept(text: str) -> KeptHeads:
-    """Read what ``artificer verify`` printed, with or without ``--json``.
-
-    Or the last line of what ``artificer audit`` printed: it has the head of the world's chain.
-
-    Raises:
-        OperatorError: it is something else.
-    """
-    try:
-        found = dict(_of_json(text) if text.lstrip().startswith("{") else _of_lines(text))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise OperatorError(
-            f"The heads cannot be read: {error}.",
-            hint="Pass a file written by `artificer verify` or `artificer verify --json`.",
-        ) from error
-    if not found:
-        raise OperatorError("The file contains no heads.", hint="artificer verify > heads.txt")
-    return KeptHeads(found)
 
 
 def _of_json(text: str) -> Iterator[tuple[str, Head]]:

@@ -25,12 +25,7 @@ async def checked_recording(
     Raises:
         TamperedError: the file is damaged, too long, or does not reproduce itself.
     """
-    if not isinstance(data, bytes):
-        raise AuthorError(
-            f"{shown(data)} is not an exported run.",
-            hint="Pass its bytes: await world.import_run(path.read_bytes()).",
-        )
-    recording = await read_recording(data)
+    recording = await _read(data)
     faults = await check(recording, await _mapper_of(recording, config, own))
     if faults:
         raise TamperedError(
@@ -64,7 +59,7 @@ async def rerun_recording(data: bytes, config: Config) -> list[str]:
 
     Raises TamperedError when the file is not an exported run.
     """
-    recording = await read_recording(data)
+    recording = await _read(data)
     provider = await _mapper_of(recording, config, {})
     faults = await check(recording, provider)
     if provider is None:
@@ -76,6 +71,14 @@ async def rerun_recording(data: bytes, config: Config) -> list[str]:
         return faults
     recorded = await load(recording.journal, recording.blobs, recording.run)
     return await rerun(recorded, recording.blobs, provider, consult)
+
+
+async def _read(data: bytes) -> Recording:
+    if not isinstance(data, bytes):
+        raise AuthorError(
+            f"{shown(data)} is not an exported run.", hint="Pass its bytes: path.read_bytes()."
+        )
+    return await read_recording(data)
 
 
 async def _mapper_of(

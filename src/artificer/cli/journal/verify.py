@@ -13,7 +13,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.cli.terminal.working import working
 from artificer.errors import OperatorError
-from artificer.runtime.kept import WORLD, KeptHeads, read_kept
+from artificer.runtime.kept import WORLD, KeptHeads
 from artificer.runtime.verify import Verification
 
 
@@ -52,7 +52,7 @@ def _read(path: Path) -> KeptHeads:
     try:
         with interrupted_at_once():
             text = path.read_text("utf-8")
-        return read_kept(text)
+        return KeptHeads.read(text)
     except (OSError, UnicodeDecodeError) as error:
         raise OperatorError(
             f"The heads in {path} cannot be read: {error}.",
