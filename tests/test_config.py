@@ -101,6 +101,11 @@ class TestFaults:
             ("[budget]\nper_run_repeats = 2", "budget.per_run_repeats: must be at least 3", ""),
             ("[budget]\nper_day_dollars = nan", "budget.per_day_dollars: Input should be", ""),
             ('[providers.p]\nprotocol = "x"', "providers.p.protocol: no provider speaks it", ""),
+            (
+                '[providers.p]\nbase_url = "localhost:8000"',
+                "providers.p.base_url: is not a URL",
+                "",
+            ),
             ('[providers.p]\nprotocol = "caller"', "providers.p.protocol: no provider", ""),
             ("[mcp.servers.s]", "mcp.servers.s: needs either 'command' or 'url'", ""),
             ('[mcp.servers.s]\ncommand = ["x"]\nulr = "x"', "mcp.servers.s.ulr: Extra", "'url'"),

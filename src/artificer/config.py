@@ -29,6 +29,7 @@ from artificer.ports import LEASE_SECONDS, Durability
 from artificer.providers.registry import FOR_PROGRAMS, PROTOCOLS, PROVIDERS
 from artificer.system.regular_file import read_regular
 from artificer.values.arguments import path as named
+from artificer.values.arguments import refuse_server
 from artificer.values.base import CheckedValue, JsonValue, Meta, field
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.parameters import refuse_unknown
@@ -59,6 +60,8 @@ class ProviderConfig(CheckedValue):
             raise self.invalid("/protocol", f"no provider speaks it; built in are {known}")
         if self.protocol in PROTOCOLS.values() and self.base_url is None:
             raise self.invalid("", "needs a 'base_url'")
+        if self.protocol in PROTOCOLS.values() and (fault := refuse_server(self.base_url or "")):
+            raise self.invalid("/base_url", fault)
         if self.protocol in PROTOCOLS.values() and self.options:
             raise self.invalid("", f"{self.protocol!r} takes no 'options'")
 

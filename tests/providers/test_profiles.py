@@ -110,6 +110,16 @@ def test_a_variable_names_another_server(variable: str, value: str, name: str, u
     assert profiles()[name].url(name, {variable: value}) == url
 
 
+@pytest.mark.req("provider-server-named")
+def test_a_variable_that_is_no_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = ProviderPool(Config(), {}, ENVIRONMENT)
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
+    with pytest.raises(ConfigError, match="OPENAI_BASE_URL is not a URL"):
+        pool.get("openai-chat")
+    monkeypatch.setenv("OPENAI_BASE_URL", " ")
+    assert "vendor" in wire_of(pool.get("openai-chat"))
+
+
 @pytest.mark.req("provider-by-name")
 def test_settings_of_a_known_name_keep_its_features() -> None:
     own = {"mistral": ProviderConfig(base_url="http://127.0.0.1:9/v1")}

@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from program_server import free_ports
 from provider_kit import KEY, PROVIDERS, QUICK, ask, reply, with_results
 from strict_rules import Protocol
 from strict_server import Calls, Hangs, Refuses, Says, StrictServer, Turn
 
 from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
 from artificer.ports import Provider
+from artificer.providers.attempts import AttemptLimits
 from artificer.providers.chat_wire import ChatDialect
 from artificer.providers.messages_wire import MessagesDialect
 from artificer.providers.responses_wire import ResponsesDialect
@@ -215,3 +217,15 @@ async def test_a_made_up_tool_keeps_its_name_and_history_is_accepted(protocol: P
         assert call.name == "no_such"
         reply(await ask(provider, history))
         assert server.refused == []
+
+
+@pytest.mark.req("provider-server-named")
+async def test_a_server_that_is_not_there_is_named(protocol: Protocol) -> None:
+    (port,) = free_ports(1)
+    url = f"http://user:{KEY}@127.0.0.1:{port}/v1"
+    provider = PROVIDERS[protocol](base_url=url, api_key=KEY, limits=AttemptLimits(attempts=1))
+    outcome = await ask(provider, [user("Hello.")])
+    await provider.aclose()
+    assert isinstance(outcome, ModelFailure) and outcome.code == "unavailable"
+    assert f"connection to http://127.0.0.1:{port} failed: ConnectionRefused" in outcome.message
+    assert KEY not in outcome.message

@@ -254,8 +254,25 @@ def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
     if isinstance(error, TypeError | AttributeError):
         return Broken(failure("bad_request", f"The SDK does not take this request: {words}"))
     code: FailureCode = "stream_truncated" if started else "unavailable"
-    outcome = failure(code, f"The connection failed: {words}", secret=secret)
-    return Broken(outcome, unanswered=not started)
+    message = f"The connection{_server_of(error)} failed: {_cause_of(error)}"
+    return Broken(failure(code, message, secret=secret), unanswered=not started)
+
+
+def _server_of(error: Exception) -> str:
+    """The server of an SDK's request, without a user, a password or a path."""
+    with suppress(AttributeError, RuntimeError):  # httpx2 raises where there is no request
+        url = error.request.url  # type: ignore[attr-defined]
+        return f" to {url.scheme}://{url.netloc.decode()}"
+    return ""
+
+
+def _cause_of(error: BaseException) -> str:
+    """The innermost error of the system, since the SDK's own words are "Connection error."."""
+    found, cause = error, error.__cause__ or error.__context__
+    while cause is not None:
+        found = cause if isinstance(cause, OSError) else found
+        cause = cause.__cause__ or cause.__context__
+    return f"{type(found).__name__}: {found}"
 
 
 def _status_and_message(error: Exception) -> tuple[int | None, str]:

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from artificer.errors import AuthorError
 from artificer.values.text import clip
@@ -133,6 +134,16 @@ def shown(value: object) -> str:
 def is_file_name(run: str) -> bool:
     """Whether the id of a run, wherever it comes from, can be the name of a file."""
     return _SAFE_NAME.fullmatch(run) is not None
+
+
+def refuse_server(url: str) -> str | None:
+    """Return why a text is not the base URL of a server; None if it can be one."""
+    try:
+        parts = urlsplit(url)
+        found = parts.scheme in ("http", "https") and parts.hostname
+    except ValueError:
+        found = None
+    return None if found else "is not a URL that begins with http:// or https://"
 
 
 def milliseconds(seconds: object) -> int:

@@ -26,7 +26,7 @@ from artificer.providers.registry import (
     Wired,
 )
 from artificer.secrets.resolver import ENVIRONMENT, Secrets
-from artificer.values.arguments import listed, offers
+from artificer.values.arguments import listed, offers, refuse_server
 from artificer.values.nearest import nearest
 
 Models = str | Provider | Sequence[str | Provider]
@@ -243,7 +243,15 @@ def _make(
         )
         return made(_kind(PROTOCOL, config, own), place)
     kind = _kind(name, config, own)
-    return made(kind, structs.replace(place, base_url=os.environ.get(kind.url_variable)))
+    return made(kind, structs.replace(place, base_url=_server_of(kind.url_variable)))
+
+
+def _server_of(variable: str) -> str | None:
+    """The server that a variable of the environment names. Raises ConfigError if it is no URL."""
+    url = os.environ.get(variable, "").strip() or None
+    if url and (fault := refuse_server(url)):
+        raise ConfigError(f"The variable {variable} {fault}.", hint=f"export {variable}=https://…")
+    return url
 
 
 def _kind(name: str, config: Config, own: Iterable[str]) -> ProviderKind:
