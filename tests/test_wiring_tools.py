@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config, ProviderConfig
-from artificer.errors import ConfigError, ManifestError
+from artificer.errors import ConfigError, ManifestError, NotFoundError
 from artificer.ports import Call
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.scripted import ScriptedProvider
@@ -20,6 +21,7 @@ from artificer.wiring.resources import WorldResources
 from artificer.wiring.secrets import redactor_of
 from artificer.wiring.storage import memory_storage, open_storage
 from artificer.wiring.toolbox import build_tools
+from artificer.world import World
 
 pytestmark = pytest.mark.req("wiring-manifests")
 
@@ -108,6 +110,17 @@ def test_keys_are_hidden_and_short_values_and_user_names_are_not(
     said = "alexander 1234 correct%20horse sk-0123456789"
     cleaned = redactor_of(Config(providers=own), ENVIRONMENT).clean(said)
     assert cleaned == "alexander 1234 [secret ARTIFICER_SECRET_SHOP_PASSWORD] [secret MY_KEY]"
+
+
+@pytest.mark.parametrize(
+    ("named", "said"), [("tools/count.clad.toml", "is a file"), ("tool", "does not exist")]
+)
+async def test_what_is_no_folder_of_tools_is_named(tmp_path: Path, named: str, said: str) -> None:
+    folder_of(tmp_path)
+    model = ScriptedProvider([])
+    async with World.in_memory() as world:
+        with pytest.raises(NotFoundError, match=said):
+            await world.run("Go.", Agent(model, tools=[tmp_path / named]))
 
 
 @pytest.mark.req("plugin-unusable")

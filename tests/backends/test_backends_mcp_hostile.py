@@ -112,3 +112,12 @@ async def test_no_secret_follows_a_redirect_of_a_server_behind_a_url(status: int
         assert other.seen == []
         assert server.seen[0].headers["X-Key"] == "abc"
     assert "abc" not in str(caught.value)
+
+
+async def test_a_program_that_is_no_server_is_described_by_what_went_wrong() -> None:
+    """It hands back what it reads, and has ended when its input is closed a second time."""
+    link = McpLink(McpServer("echo", command=("cat",)), of_environment({}))
+    with pytest.raises(ConfigError, match="it did not start") as caught:
+        await discover(link, CONTRACT, None)
+    await link.aclose()
+    assert "Method not found" in str(caught.value)

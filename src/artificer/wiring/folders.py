@@ -30,7 +30,8 @@ def manifests(folder: Path, config: Config, context: ExecutorContext) -> list[Ex
     """
     if not folder.is_dir():
         raise NotFoundError(
-            f"The tools folder {str(folder)!r} does not exist.",
+            f"The tools folder {str(folder)!r} "
+            f"{'is a file.' if folder.is_file() else 'does not exist.'}",
             hint="Name a folder that holds *.clad.toml files.",
         )
     files = load_folder(folder, compat=config.tools_compat, trusted_keys=config.tools_keys)

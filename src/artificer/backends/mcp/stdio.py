@@ -124,7 +124,7 @@ class StdioServer:
         sending, protocol = await loop.connect_write_pipe(
             FlowControlMixin, os.fdopen(self._input, "wb", 0)
         )
-        self._closers.callback(sending.abort)
+        self._closers.callback(_abort, sending)
         self._writer = asyncio.StreamWriter(sending, protocol, None, loop)
         self._tasks = [
             asyncio.create_task(self._read(reader, inbox)),
@@ -190,3 +190,9 @@ class StdioServer:
         if watching and not self.impatient:
             self._writer.close()
             await asyncio.wait(watching, timeout=CLOSE_GRACE)
+
+
+def _abort(pipe: asyncio.WriteTransport) -> None:
+    """Close a pipe at once. One that has closed already, as its reader is gone, has no loop."""
+    with contextlib.suppress(AttributeError):
+        pipe.abort()
