@@ -13,7 +13,6 @@ HABITS = {
     "context": "deps",
     "dependencies": "deps",
     "functions": "tools",
-    "handoffs": "tools",
     "instruction": "instructions",
     "max_iterations": "turns",
     "max_output_tokens": "max_tokens",
@@ -24,6 +23,7 @@ HABITS = {
     "model_settings": "settings",
     "output_schema": "output",
     "output_type": "output",
+    "output_validator": "check",
     "reasoning_effort": "reasoning",
     "recursion_limit": "turns",
     "request_limit": "turns",
@@ -41,9 +41,20 @@ HABITS = {
 """Names in other libraries, and the equivalents in Artificer."""
 
 ADVICE = {
+    "checkpointer": "Every run is recorded. To continue one: agent.follow_up(run_id, prompt).",
     "deps_type": "A tool says which dependencies it takes: def tool(context: RunContext[Deps], …).",
+    "handoffs": "Pass the other agents as tools: tools=[agent.as_handoff(name, description)].",
+    "hooks": "Follow the events of agent.stream(prompt), or pass observer=… to agent.run.",
+    "input": "Pass it first: agent.run(prompt).",
+    "input_guardrails": "Check the prompt before agent.run; policy=Policy(…) judges the calls.",
+    "interrupt_before": "Have a rule ask: Policy(rules=[Rule(decision='ask', tool=…)]).",
+    "mcp_servers": "Name the servers in artificer.toml: [mcp.servers.NAME].",
     "name": "A name is given where the agent becomes a tool: agent.as_tool(name, description).",
+    "output_guardrails": "Pass check=…, a function that returns the output or raises ValueError.",
+    "prompt": "Write instructions=…; what a user asks belongs to the run: agent.run(prompt).",
+    "session": "A run is a conversation: agent.follow_up(run, prompt) continues it.",
     "stream": "Call agent.stream(prompt), or agent.stream_sync(prompt).",
+    "thread_id": "A run is a conversation: agent.follow_up(run_id, prompt) continues it.",
     "top_k": "Pass what one provider takes as settings=ModelSettings(extra_body={'top_k': …}).",
 }
 """The advice for an argument that has no other name."""
