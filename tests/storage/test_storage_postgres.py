@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -42,6 +43,7 @@ from artificer.ports import (
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.reach import reachable
 from artificer.storage.blobs.objects import ObjectStore
+from artificer.storage.postgres import writer
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
@@ -237,6 +239,32 @@ async def test_an_end_that_was_changed_is_not_written_after(url: str, tmp_path: 
     storage = await opened(url, tmp_path)
     assert await storage.journal.audit() == []
     await storage.aclose()
+
+
+@pytest.mark.req("tip-watched")
+@pytest.mark.parametrize("change", ENDS)
+async def test_an_end_that_is_changed_meanwhile_is_noticed(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setattr(writer, "CHAIN_SECONDS", 0.01)
+    storage = await opened(url, tmp_path)
+    await filled(storage)
+    assert (await storage.journal.tip()).position == 8
+    await asyncio.sleep(0.1)  # what was committed has joined
+    with Database.parse(url, "power", read_only=False).connect() as db:
+        db.execute(change.encode())
+        end = [rows(db, table) for table in ("chain", "tip")]
+        with pytest.raises(TamperedError, match="world chain"):
+            for _ in range(500):
+                await storage.signals.post("a", b"more")
+                await asyncio.sleep(0.01)
+        lease = storage.journal.acquire("b")
+        with pytest.raises(TamperedError, match="world chain"):
+            await lease
+        with suppress(TamperedError):
+            assert await storage.journal.audit() != []
+        await storage.aclose()
+        assert [rows(db, table) for table in ("chain", "tip")] == end
 
 
 def rows(db: psycopg.Connection, table: str) -> list[tuple[object, ...]]:

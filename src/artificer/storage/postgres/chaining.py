@@ -113,10 +113,15 @@ def waiting(
 
 
 def extend(db: Connection) -> End:
-    """Let entries join the chain; return its end. Within a transaction."""
+    """Let entries join the chain; return its end. Within a transaction.
+
+    Raises:
+        TamperedError: its end was changed.
+    """
     row = db.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text").fetchone()
     assert row is not None
     end = end_of(db, locked=True)
+    check_end(db)
     joining = waiting(db, end, ended=row[0])
     if not joining:
         return end
@@ -134,7 +139,10 @@ def extend(db: Connection) -> End:
 
 
 def catch_up(db: Connection) -> Tip:
-    """Let all entries join that can, a batch in each transaction; return the end of the chain."""
+    """Let all entries join that can, a batch in each transaction; return the end of the chain.
+
+    Raises what `extend` does.
+    """
     start = end_of(db).tip.position
     while True:
         with db.transaction():

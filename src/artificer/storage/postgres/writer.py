@@ -17,7 +17,7 @@ import psycopg
 from msgspec import Struct
 from psycopg import Connection
 
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, TamperedError
 from artificer.storage.closed import closed
 from artificer.storage.postgres.append_statement import PLAN_ONCE
 from artificer.storage.postgres.chaining import catch_up, end_of, waiting
@@ -73,6 +73,7 @@ class PostgresWriter:
         Raises:
             AuthorError: the storage is closed.
             OperatorError: the database could not be written; the world is as it was.
+            TamperedError: the end of the world's chain was changed while it was open.
         """
         return self.add(UnitOfWork(work, notes=notes))
 
@@ -80,13 +81,19 @@ class PostgresWriter:
         """Perform a unit of work. See ``perform``."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        if self._closed or self._read_only:
-            future.set_exception(closed("storage of the world") if self._closed else only_read())
+        if refusal := self._refusal():
+            future.set_exception(refusal)
             return future
         self._waiting.append(_Job(unit, future))
         if self._flushing is None or self._flushing.done():  # it ended with its event loop
             self._flushing = loop.create_task(self._flush())
         return future
+
+    def _refusal(self) -> ArtificerError | None:
+        """Return why nothing is written any more, if that is so."""
+        if self._closed:
+            return closed("storage of the world")
+        return self._line.damage or (only_read() if self._read_only else None)
 
     async def _flush(self) -> None:
         """Commit what waits, batch by batch."""
@@ -167,6 +174,8 @@ class WritingLine:
         self._database = database
         self._patience_s = patience_s
         self._db: Connection | None = None
+        self.damage: TamperedError | None = None
+        """What was found when the world's chain was to be moved on: nothing is written after it."""
 
     def commit(self, units: Sequence[UnitOfWork]) -> list[Any]:
         """Do units of work, together if they can be; return each one's result or error."""
@@ -211,8 +220,12 @@ class WritingLine:
 
     def chain(self) -> None:
         """Move the world's chain on, if the database is there: someone else may do it."""
-        with suppress(psycopg.Error, ArtificerError):
+        try:
             catch_up(self._connected())
+        except TamperedError as error:
+            self.damage = error
+        except (psycopg.Error, ArtificerError):
+            pass
 
     def chain_all(self) -> None:
         """Move the world's chain on to its end, unless others hold it up for too long."""
