@@ -6,6 +6,8 @@ import os
 import resource
 import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -222,6 +224,51 @@ def test_an_owner_whose_lock_was_dropped_is_found_by_its_number(tmp_path: Path) 
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     assert owner.look(name, "r", owner.hold("r")).liveness == "gone"
+
+
+@pytest.mark.req("run-owner-closed")
+async def test_a_run_that_could_not_be_released_is_free_when_its_owner_is_closed(
+    tmp_path: Path,
+) -> None:
+    """A full disk may have kept the journal from saying that nobody owns the run any more."""
+    owner = owner_of(tmp_path)
+    async with SqliteJournal(tmp_path / "journal.db", "process") as journal:
+        name, hold = owner.id, owner.hold("r")
+        await journal.acquire("r", Claim(name, admit=hold.admit))
+        hold.end(released=False)
+    owner.close()
+    assert look_elsewhere(tmp_path, name) == "gone", "this process lives, but owns nothing"
+    again = owner_of(tmp_path)
+    assert again.look(name, "r", again.hold("r")).liveness == "gone"
+    again.close()
+
+
+@pytest.mark.req("run-owner-closed")
+def test_a_program_that_its_own_process_has_replaced_is_gone(tmp_path: Path) -> None:
+    """As a server does that starts itself again: its process id and its start stay the same."""
+    after = LOOK.format(folder=str(tmp_path), name="sys.argv[1]")
+    before = (
+        "import os, pathlib, sys\n"
+        "from artificer.ownership.process import owner_of\n"
+        f"name = owner_of(pathlib.Path({str(tmp_path)!r})).id\n"
+        f"os.execv(sys.executable, [sys.executable, '-c', {after!r}, name])\n"
+    )
+    command = [sys.executable, "-c", before]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "gone\n"
+
+
+LOOK = (
+    "import pathlib, sys\n"
+    "from artificer.ownership.process import owner_of\n"
+    "owner = owner_of(pathlib.Path({folder!r}))\n"
+    "print(owner.look({name}, 'r', owner.hold('r')).liveness)\n"
+)
+
+
+def look_elsewhere(folder: Path, owner: str) -> str:
+    """Return the liveness of an owner, as another process finds it."""
+    command = [sys.executable, "-c", LOOK.format(folder=str(folder), name=repr(owner))]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_what_an_owner_writes_is_private_and_is_gone_when_it_is_closed(tmp_path: Path) -> None:

@@ -66,6 +66,11 @@ class ProcessOwner(LocalOwner):
                 ) from error
         return self._id
 
+    @property
+    def name(self) -> str:
+        """The name recorded as owner, if the lock is taken."""
+        return "" if self._lock is None else self._id
+
     def look(self, former: str | None, run: str, hold: Hold) -> FormerOwner:
         """Return the state of a run's former owner, before ``hold``."""
         if former is None or former in ("", self.id):
@@ -118,8 +123,14 @@ class ProcessOwner(LocalOwner):
         self.forget()
 
     def finish(self, *, named: bool) -> None:
-        """Leave nothing when no run is owned any more, but its file if one still ``named`` it."""
-        if not named:
+        """Leave nothing when no run is owned any more, but its file if one still ``named`` it.
+
+        The file then names no process: this one goes on, and executes none of these runs.
+        """
+        if named and self._lock is not None:
+            with suppress(OSError):
+                os.ftruncate(self._lock, 0)
+        else:
             with suppress(OSError):
                 (self._folder / f"{self._id}{_ENDING}").unlink()
             drop(self._folder / f"{self._id}{SERVERS}")
@@ -210,7 +221,7 @@ def _find(path: Path) -> FormerOwner:
         return FormerOwner("alive", name_of(about))
     finally:
         os.close(file)
-    return FormerOwner("alive", name_of(about)) if _is_there(about) else GONE
+    return FormerOwner("alive", name_of(about)) if _is_there(path.stem, about) else GONE
 
 
 def _read(file: int) -> dict[str, Any]:
@@ -226,10 +237,15 @@ def name_of(about: dict[str, Any]) -> str:
     return f"process {pid} on {host} (since {since})"
 
 
-def _is_there(about: dict[str, Any]) -> bool:
-    """Return whether the same process exists: the same process id, start and boot."""
+def _is_there(owner: str, about: dict[str, Any]) -> bool:
+    """Return whether the process of an owner exists: the same process id, start and boot.
+
+    A program that this very process has replaced (execve(2)) is gone, and its owner with it.
+    """
     pid, started = about.get("pid"), about.get("started")
     if not isinstance(pid, int) or started is None or about.get("boot") != boot_id():
+        return False
+    if pid == os.getpid() and owner not in {one.name for one in _owners.values()}:
         return False
     return bool(_started(pid) == started)
 
