@@ -269,6 +269,11 @@ async def test_a_retry_of_what_has_not_failed_is_refused(shell: Shell) -> None:
         assert refused.code == 3 and "'stroe'" in refused.err
         plan = await shell.run("build", "retry", "last")
         assert plan.code == 3 and "The plan has not failed" in plan.err
+        early = await shell.run("build", "revise", "last", "Better.")
+        assert early.code == 3 and "No plan is approved yet" in early.err
+        for command in ("revise", "iterate"):
+            empty = await shell.run("build", command, "last", " ")
+            assert empty.code == 2 and "Say what the next plan should do" in empty.err
         cancelled = await shell.run("cancel", "last")
     assert cancelled.code == 0 and "already ended" not in cancelled.err
 

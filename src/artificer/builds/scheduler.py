@@ -66,6 +66,25 @@ def needs_retry(state: BuildState) -> bool:
     return state.planning.doing == "exhausted" or state.runs >= state.options.runs
 
 
+def revision_fault(state: BuildState) -> str:
+    """Return why no other plan can be requested now, or ""."""
+    if state.plan is None:
+        return "No plan is approved yet."
+    if state.proposal is not None:
+        return "Another plan waits for a decision already."
+    if state.planning.doing == "exhausted":
+        return "The plan that was requested before failed, and can be retried."
+    return "" if state.planning.doing == "off" else "Another plan is being made already."
+
+
+def retry_fault(state: BuildState, name: str) -> str:
+    """Return why a spec cannot be retried now, or ""."""
+    spec = state.spec(name)
+    if not name or (spec is not None and spec.status == "failed"):
+        return ""
+    return f"No spec {name!r} has failed."
+
+
 def decision_on(state: BuildState, digest: str) -> AskDecision | str:
     """Return the open question about the plan with this digest, or why there is none."""
     for job in state.open:

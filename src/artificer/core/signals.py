@@ -16,7 +16,7 @@ from artificer.builds.facts import (
     RevisionRequested,
 )
 from artificer.builds.jobs import is_run
-from artificer.builds.scheduler import decision_on
+from artificer.builds.scheduler import decision_on, retry_fault, revision_fault
 from artificer.builds.state import consents_of
 from artificer.core import events as ev
 from artificer.core.rules import since
@@ -180,6 +180,11 @@ def read_signal(body: bytes) -> Signal | None:
         return None
 
 
+def require_readable(body: bytes) -> None:
+    """Raise InvalidValueError for a signal that no run could read."""
+    _signals.read(body)
+
+
 def opened(state: RunState, number: int, signal: Signal | None, at: int) -> ev.Event:
     """Return the event of a signal. One that comes too late is a ReceiptIgnored."""
     event = _event(state, number, signal, at) if signal is not None else None
@@ -265,8 +270,12 @@ def _build_fact(
             key = waiting[0].key
             fact = ConsentGiven(key=key, digest=change, granted=granted, by=by, reason=reason)
         case Revise(feedback=feedback, by=by):
+            if _fault_for_a_build(state, signal):
+                return None
             fact = RevisionRequested(feedback=feedback, by=by)
         case Retry(spec=spec, hint=hint, by=by):
+            if _fault_for_a_build(state, signal):
+                return None
             fact = RetryRequested(spec=spec, hint=hint, by=by)
     return ev.BuildAdvanced(at=at, fact=fact, letter=number)
 
@@ -314,6 +323,15 @@ def _resolved(state: RunState, number: int, signal: Resolve, at: int) -> ev.Doub
     )
 
 
+def _fault_for_a_build(state: RunState, signal: Signal) -> str:
+    """Return why a build in progress cannot be revised or retried, or ""."""
+    if state.build is None or state.status is not None:
+        return ""
+    if isinstance(signal, Revise):
+        return revision_fault(state.build)
+    return retry_fault(state.build, signal.spec) if isinstance(signal, Retry) else ""
+
+
 _TOO_LATE_FOR_A_BUILD = {
     "consent": "That change does not wait for consent.",
     "steer": "No run of the build is under way.",
@@ -335,4 +353,5 @@ def _too_late(state: RunState, signal: Signal | None) -> str:
         case Resolve(call_id=call_id):
             return f"No call {call_id!r} is in doubt."
         case _:
-            return f"The run is {state.phase.value}."
+            fault = _fault_for_a_build(state, signal)
+            return fault or f"The run is {state.phase.value}."

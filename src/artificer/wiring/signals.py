@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from artificer.agent_definition import AgentDefinition
-from artificer.core.signals import AnswerCall, MessageSignal, Signal, longest
+from artificer.core.signals import AnswerCall, MessageSignal, Signal, longest, require_readable
 from artificer.errors import AuthorError
 from artificer.ports import Attachment
 from artificer.ports.attachment import checked
@@ -89,6 +89,7 @@ async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
     Raises:
         NotFoundError: no such run.
         AuthorError: the signal is too long, or an attachment of it is not stored.
+        InvalidValueError: a member of the signal is too long, or of the wrong type.
         OperatorError: too many signals wait for the run.
     """
     if not await storage.journal.read(run_id, limit=1):
@@ -112,4 +113,5 @@ async def post(storage: OpenStorage, run_id: str, signal: Signal) -> int:
             f"Such a signal has at most {longest(signal):,} bytes; this has {len(body):,}.",
             hint="Send a shorter text, or attach a file.",
         )
+    require_readable(body)
     return await storage.signals.post(run_id, body)

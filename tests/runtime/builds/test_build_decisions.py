@@ -13,13 +13,13 @@ from git_project import git, project
 from parts import ONE, PAIR, PROJECT, part
 from site_of_builds import Site, site
 
-from artificer.builds.facts import BuildOptions, Decided, SpecMerged
+from artificer.builds.facts import BuildOptions, Decided, RevisionRequested, SpecMerged
 from artificer.builds.scheduler import question_of
 from artificer.builds.state import BuildState
 from artificer.core.events import BuildAdvanced, ReceiptIgnored
 from artificer.core.record import EventLine, IntentLine
-from artificer.core.signals import Decide, Revise
-from artificer.errors import Fenced, OperatorError
+from artificer.core.signals import Decide, Retry, Revise
+from artificer.errors import Fenced, InvalidValueError, OperatorError
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.runtime.observe import Observer
@@ -118,6 +118,42 @@ async def test_the_last_word_before_anything_ran_counts(tmp_path: Path, last: st
         if last == "reject":
             assert len(place.model.requests) == before and await kinds(place) == {"plan": 1}
         assert (await place.world.archive.replay("b", model=place.model)).identical
+
+
+@pytest.mark.req("build-vain-signals")
+async def test_what_has_no_effect_on_a_build_is_said_to_have_none(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, ONE) as place:
+        await place.build(decider=None)
+        await place.world.send("b", Revise(feedback="Too early.", by="ada"))
+        run = await place.resume(decider=None)
+        await place.world.send("b", Decide(plan=asked(run), decision="approve"))
+        await place.world.send("b", Revise(feedback="One.", by="ada"))
+        await place.world.send("b", Revise(feedback="Two.", by="ada"))
+        await place.world.send("b", Retry(spec="left", by="ada"))
+        run = await place.resume(decider=None)
+        assert run.status == "waiting", "another plan waits"
+        found = await events(place)
+        revised = [e.fact.feedback for e in found if _is(e, RevisionRequested)]
+        ignored = [(e.what, e.reason) for e in found if isinstance(e, ReceiptIgnored)]
+        assert revised == ["One."]
+        assert ignored == [
+            ("revise", "No plan is approved yet."),
+            ("revise", "Another plan is being made already."),
+            ("retry", "No spec 'left' has failed."),
+        ]
+        assert (await place.world.archive.replay("b", model=place.model)).identical
+
+
+@pytest.mark.req("build-vain-signals")
+async def test_a_signal_that_no_run_could_read_is_not_sent(tmp_path: Path) -> None:
+    home = project(tmp_path / "p", PROJECT)
+    async with site(tmp_path, home, ONE) as place:
+        await place.build(decider=None)
+        for signal in (Revise(feedback="x" * 16_001), Retry(hint="x" * 16_001)):
+            with pytest.raises(InvalidValueError, match=r"feedback|hint"):
+                await place.world.send("b", signal)
+        assert await place.world._resources.storage.signals.read("b", 0) == []
 
 
 class Turning(ScriptedProvider):

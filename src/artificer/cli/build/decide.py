@@ -5,7 +5,7 @@ from __future__ import annotations
 from artificer.builds.facts import PlanDecision
 from artificer.builds.jobs import AskConsent, AskDecision
 from artificer.builds.scheduler import open_questions
-from artificer.cli.build.state import build_state
+from artificer.cli.build.state import build_state, require_text
 from artificer.cli.commands.build import (
     ApprovePlanOptions,
     DecisionOptions,
@@ -35,6 +35,7 @@ async def reject(settings: Settings, options: RejectPlanOptions) -> Exit:
 
 async def iterate(settings: Settings, options: IterateOptions) -> Exit:
     """Ask for another plan."""
+    require_text(options.feedback)
     return await _decide(settings, options, "iterate", options.feedback)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from artificer.builds.scheduler import needs_retry
+from artificer.builds.scheduler import needs_retry, revision_fault
 from artificer.builds.state import BuildState
-from artificer.cli.build.state import build_state
+from artificer.cli.build.state import build_state, require_text
 from artificer.cli.commands.build import RetryOptions, ReviseOptions
 from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
@@ -18,8 +18,11 @@ from artificer.world import World
 
 async def revise(settings: Settings, options: ReviseOptions) -> Exit:
     """Ask for another plan of a build whose work started."""
+    require_text(options.feedback)
     async with opened_run(settings, options.run) as (world, run_id):
-        await _unfinished_build(world, run_id)
+        build = await _unfinished_build(world, run_id)
+        if fault := revision_fault(build):
+            raise OperatorError(fault, hint=f"artificer explain {run_id}")
         signal = Revise(by=user_name(), feedback=options.feedback)
         return await send_signal(world, run_id, signal)
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from artificer.builds.facts import PlanDecision
-from artificer.builds.scheduler import failed_work, question_of
+from artificer.builds.scheduler import failed_work, question_of, revision_fault
 from artificer.builds.state import consents_of
 from artificer.core.signals import AnswerCall, Consent, Decide, Resolve, Retry, Revise, Signal
 from artificer.core.state import RunState
@@ -60,7 +60,8 @@ def _is_under_way(run: Run, _: str) -> bool:
 
 def can_be_revised(state: RunState) -> bool:
     """Whether another plan of a build can be requested."""
-    return state.build is not None and state.build.ended is None and state.build.plan is not None
+    build = state.build
+    return build is not None and build.ended is None and not revision_fault(build)
 
 
 KINDS: dict[str, DecisionKind] = {
