@@ -248,8 +248,8 @@ class Agent(AgentDefinition[OutputT]):
     def as_handoff(self, name: str, description: str, **options: Unpack[ChildOptions]) -> AgentTool:
         """Return the agent as a tool that takes over the conversation: ``transfer_to_NAME``.
 
-        The agent reads the conversation so far, and its answer, with its artifacts, is the answer
-        of the calling run. Otherwise it works like :meth:`as_tool`.
+        The agent reads the conversation so far, and its answer, with its artifacts, is that of the
+        calling run. Otherwise it works like :meth:`as_tool`.
         """
         return handoff_tool(self, name, description, options)
 
@@ -302,7 +302,9 @@ class Agent(AgentDefinition[OutputT]):
         """Start a run with another one's records and wait for its end, as :meth:`fork` does."""
         return wait_for(lambda: self.fork(run, changes, **options), "await agent.fork(…)")
 
-    def cancel_sync(self, run: str | Run, reason: str = "", world: World | None = None) -> Run:
+    def cancel_sync(
+        self, run: str | Run, reason: str = "", *, world: World | None = None
+    ) -> Run[OutputT]:
         """End a run, as :meth:`cancel` does."""
         return wait_for(lambda: self.cancel(run, reason, world=world), "await agent.cancel(…)")
 

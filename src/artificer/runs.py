@@ -316,7 +316,8 @@ def _accepted(run: Run[Any]) -> str:
     narrative = run.state.narrative
     if run.status != "completed" or narrative is None:
         delivered = run.deliverable
-        why = f": {delivered.note}" if delivered and delivered.note else "."
+        failed = f": the model could not be reached ({run.failure})." if run.failure else "."
+        why = f": {delivered.note}" if delivered and delivered.note else failed
         raise OperatorError(
             f"Run {run.id} is {run.status} and has no output{why}",
             hint=f"`artificer explain {run.id}` says what happened.",

@@ -143,7 +143,7 @@ def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
         reason = f"its head is at seq {found.head.seq}, and not at this seq {head.seq}"
     return Fenced(
         f"Run {run} rejected a record of this process: {reason}.",
-        hint=f"Another process has taken over the run or ended it: artificer explain {run}",
+        hint=f"It was taken over or ended, here or in another process: artificer explain {run}",
     )
 
 
