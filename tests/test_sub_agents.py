@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from artificer import (
@@ -16,7 +18,8 @@ from artificer import (
     World,
     tool,
 )
-from artificer.errors import ToolDefinitionError
+from artificer.errors import Fenced, ToolDefinitionError
+from artificer.ports import Amount
 from artificer.providers.scripted import call, reply, say
 
 pytestmark = pytest.mark.req("sub-agents")
@@ -84,6 +87,41 @@ async def test_after_a_crash_the_same_child_goes_on() -> None:
         run = await world.resume("r", again)
         assert (run.status, run.text) == ("completed", "Done.")
         assert len(await children(world, "r")) == 1
+
+
+@pytest.mark.req("sub-agents-cancelled")
+async def test_a_child_whose_caller_is_cancelled_before_it_begins_does_nothing() -> None:
+    """Its servers may take seconds to start; the cancellation finds no run yet."""
+    about_to_begin, go, paid = asyncio.Event(), asyncio.Event(), list[str]()
+
+    @tool(effect="once")
+    def pay() -> str:
+        """Pay."""
+        paid.append("paid")
+        return "Paid."
+
+    async def instructions(ctx: RunContext) -> str:
+        about_to_begin.set()
+        await go.wait()
+        return "Pay."
+
+    payer = ScriptedProvider([reply(call("pay")), say("Paid.")])
+    child = Agent(payer, kind="chat", tools=[pay], instructions=instructions)
+    buyer = ScriptedProvider([reply(call("shop", prompt="Buy tea."))])
+    agent = Agent(buyer, kind="chat", tools=[child.as_tool("shop", "Buy.")])
+    async with World.in_memory() as world:
+        running = asyncio.create_task(world.run("Tea.", agent, run_id="r"))
+        await about_to_begin.wait()
+        assert (await world.cancel("r", "Enough.")).status == "cancelled"
+        go.set()
+        with pytest.raises(Fenced):
+            await running
+        (name,) = await children(world, "r")
+        run = await world.get(name)
+        assert (run.status, paid, payer.requests) == ("cancelled", [], [])
+        assert (await world.archive.replay(name)).identical
+        spent = await world.storage.budget.spent("run:r", world.clock.now())
+        assert spent.reserved == Amount()
 
 
 async def test_the_approver_of_the_caller_answers_for_the_child() -> None:

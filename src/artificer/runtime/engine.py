@@ -43,6 +43,10 @@ Send = Callable[[], Awaitable[object]] | None
 """Posts one more signal to a run that is resumed, once it is acquired; None for none."""
 
 
+Outdated = Callable[[], Awaitable[str]] | None
+"""Returns why a run that has just begun has no use any more; "" if it has. None for all others."""
+
+
 class Engine(Struct):
     """Executes runs of one provider and one set of tools.
 
@@ -59,18 +63,17 @@ class Engine(Struct):
     owner: LocalOwner = field(default_factory=LocalOwner)
     _loops: dict[str, RunLoop] = {}
 
-    async def start(self, run: str, spec: RunSpec, blobs: Sequence[bytes] = ()) -> RunState:
+    async def start(
+        self, run: str, spec: RunSpec, blobs: Sequence[bytes] = (), outdated: Outdated = None
+    ) -> RunState:
         """Start a run and execute it until it is idle: finished, stalled, paused, or waiting.
 
-        ``blobs`` are the bytes of the prompt's attachments.
-
-        Raises:
-            ExistsError: there is a run of that id.
+        ``blobs`` are the bytes of the prompt's attachments. An ``outdated`` run is ended at once.
+        Raises ExistsError: there is a run of that id.
         """
         event = ev.PromptReceived(at=self.performer.clock.now(), spec=spec, release=RELEASE)
-        ledger = await self._new_ledger(run)
-        begun = ledger.commit(event, outcomes=[Outcome(event, tuple(blobs))])
-        return await self._run_until_idle(ledger, begun)
+        ledger, first = await self._new_ledger(run), Outcome(event, tuple(blobs))
+        return await self._run_until_idle(ledger, _begun(ledger, event, first, outdated))
 
     async def fork(self, run: str, facts: Sequence[ev.Event], forked: ev.RunForked) -> RunState:
         """Start a run with the facts of another one, and execute it from there.
@@ -293,6 +296,15 @@ class Engine(Struct):
             self._loops.pop(ledger.run, None)
             await ledger.finish()
             self.observer.idle(ledger.run)
+
+
+async def _begun(
+    ledger: Ledger, event: ev.PromptReceived, first: Outcome, outdated: Outdated
+) -> Sequence[Intent]:
+    """Record the beginning of a run, and its end if it is outdated: who outdates it sees it now."""
+    intents = await ledger.commit(event, outcomes=[first])
+    why = "" if outdated is None else await outdated()
+    return await ledger.commit(cancelled(event.at, why)) if why else intents
 
 
 async def _after(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -31,7 +32,7 @@ from artificer.runtime.waiting import has_signals
 from artificer.values.blocks import Message
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 from artificer.wiring.engines import Attendance
-from artificer.wiring.families import Assembly, end_children
+from artificer.wiring.families import Assembly, caller_ended, end_children
 from artificer.wiring.instructions import prepared
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
@@ -104,7 +105,11 @@ class ChildExecutor(Struct, frozen=True):
         if await self._has_begun(run):
             return await self._resume(run, deps)
         async with self._assembled(run, call, await self._state(call.run), deps) as made:
-            return await made.start(self.world, run)
+            # It takes a while to assemble it, and who ended its caller meanwhile saw no run.
+            return await made.start(self.world, run, partial(self._outdated, call.run))
+
+    async def _outdated(self, caller: str) -> str:
+        return caller_ended(await self._state(caller))
 
     async def _submitted(self, run: str, call: Call) -> RunState | None:
         """Return how the run of a call stands that workers execute: it is submitted once.

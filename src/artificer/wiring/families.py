@@ -14,7 +14,7 @@ from artificer.core.submission import Submission
 from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError
 from artificer.ports import SpendingLimit
 from artificer.runtime.budgets import NO_BUDGETS
-from artificer.runtime.engine import Engine
+from artificer.runtime.engine import Engine, Outdated
 from artificer.runtime.family import called
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
@@ -33,7 +33,7 @@ class Assembly(Struct, frozen=True):
     engine: Engine
     blobs: tuple[bytes, ...] = ()
 
-    async def start(self, world: WorldResources, run: str) -> RunState:
+    async def start(self, world: WorldResources, run: str, outdated: Outdated = None) -> RunState:
         """Start it, within the limits of its ancestors, and return its state when it is idle.
 
         Raises MissingExtraError, NotFoundError or ConfigError if it needs what is not here: an
@@ -43,7 +43,7 @@ class Assembly(Struct, frozen=True):
         require(performer.provider)
         await require_secrets(world.secrets, self.spec, performer.provider, performer.executors)
         engine = await with_family(world, self.engine, run, self.spec)
-        state = await engine.start(run, self.spec, self.blobs)
+        state = await engine.start(run, self.spec, self.blobs, outdated)
         await end_children(world, run, state)
         return state
 

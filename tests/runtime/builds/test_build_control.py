@@ -19,6 +19,7 @@ from parts import ONE, PAIR, PROJECT
 from site_of_builds import Site, site
 
 from artificer.builds.facts import BuildOptions, RunRested
+from artificer.builds.jobs import StartRun
 from artificer.core.conditions import Condition
 from artificer.core.events import BuildAdvanced, RunResumed, Steered
 from artificer.core.policy import Policy, Rule
@@ -28,6 +29,8 @@ from artificer.errors import OperatorError
 from artificer.ports import PreparedRequest
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
+from artificer.runtime.builds.perform import TreePerformer
+from artificer.runtime.builds.worktrees import Worktree
 from artificer.runtime.observe import Observer
 from artificer.values.model import ModelFailure
 
@@ -217,6 +220,32 @@ async def test_cancelled_it_leaves_nothing_under_way(tmp_path: Path, way: str) -
             assert (await place.world.archive.replay(child, model=place.model)).identical
     assert git(home, "rev-parse", "HEAD") == before
     assert git(home, "status", "--porcelain") == "" and git(home, "branch") == "* main"
+
+
+@pytest.mark.req("sub-agents-cancelled")
+async def test_a_run_that_is_about_to_begin_when_it_is_cancelled_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about_to_begin, go, worktree = asyncio.Event(), asyncio.Event(), TreePerformer.worktree
+
+    async def held(tree: TreePerformer, job: StartRun) -> Worktree:
+        if job.step.kind == "code":
+            about_to_begin.set()
+            await go.wait()
+        return await worktree(tree, job)
+
+    monkeypatch.setattr(TreePerformer, "worktree", held)
+    async with site(tmp_path, project(tmp_path / "p", PROJECT), ONE) as place:
+        building = asyncio.create_task(place.build())
+        await about_to_begin.wait()
+        before, asked = await standings(place), len(place.model.requests)
+        await place.world.cancel("b", "Enough.")
+        go.set()
+        await asyncio.wait((building,))
+        after = await standings(place)
+        begun = after.keys() - before.keys()
+        assert [after[run] for run in begun] == ["cancelled"]
+        assert len(place.model.requests) == asked
 
 
 async def test_interrupted_by_its_user_it_goes_on_later(tmp_path: Path) -> None:

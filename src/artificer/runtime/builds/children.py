@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -103,7 +104,12 @@ class Children:
                 project="",
                 parent=build,
             ),
+            outdated=partial(self._outdated, build),
         )
+
+    async def _outdated(self, build: str) -> str:
+        ended = (await self.state(build)).phase is RunPhase.FINISHED
+        return "The build has ended." if ended else ""
 
     async def end(self, run: str, reason: str) -> None:
         """End a run that nobody waits for any more, if it is there and has not ended."""
