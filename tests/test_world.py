@@ -20,6 +20,7 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config, ProviderConfig
 from artificer.core.policy import Policy, Rule
 from artificer.core.price import Price
+from artificer.core.signals import Interrupt
 from artificer.core.spec import Limits
 from artificer.errors import ConfigError, Fenced, NotFoundError, OperatorError
 from artificer.ports import Answer, PreparedRequest, Question
@@ -358,6 +359,36 @@ class TestWire:
             assert [doubt.tool for doubt in ended.doubts] == ["pay"]
             assert found.identical, found.divergence
             assert (found.requests, found.requests_unchecked) == (1, 1)
+
+    @pytest.mark.req("cancel-held")
+    @pytest.mark.parametrize("held", [True, False], ids=["interrupted", "at its last turn"])
+    async def test_a_run_that_ends_with_its_calls_can_be_cancelled(self, held: bool) -> None:
+        """Its call is recorded as ambiguous first, and then the run is over."""
+        begun = asyncio.Event()
+
+        @tool(effect="once")
+        async def pay() -> str:
+            """Pay."""
+            begun.set()
+            await asyncio.sleep(60)
+            return "Paid."
+
+        model = ScriptedProvider([reply(call("pay"))])
+        limits = Limits(turns=2 if held else 1)
+        agent = Agent(model, kind="chat", tools=[pay], limits=limits)
+        async with World.in_memory() as world:
+            running = asyncio.create_task(world.run("Pay.", agent, run_id="r"))
+            await begun.wait()
+            if held:
+                await world.send("r", Interrupt())
+                while (await world.get("r")).state.hold is None:  # noqa: ASYNC110 - it is read soon
+                    await asyncio.sleep(0.01)
+            ended = await world.cancel("r", "Enough.")
+            assert ended.reason == ("interrupted" if held else "turn_limit")
+            assert [doubt.tool for doubt in ended.doubts] == ["pay"]
+            running.cancel()
+            await asyncio.wait((running,))
+            assert (await world.archive.replay("r")).identical
 
     @pytest.mark.req("replay-anywhere")
     async def test_a_run_does_not_change_its_wire_when_it_is_resumed(self, tmp_path: Path) -> None:

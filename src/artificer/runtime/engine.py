@@ -165,9 +165,10 @@ class Engine(Struct):
             if before.state.phase is not RunPhase.FINISHED:
                 now = self.performer.clock.now()
                 # what may have happened is not `cancelled`
-                doubts = possibly_running(ledger, before.open)
-                receipts, _ = recover(before.open, now, {}, doubts)
-                await ledger.commit(*receipts, cancelled(now, reason))
+                receipts, _ = recover(before.open, now, {}, possibly_running(ledger, before.open))
+                await ledger.commit(*receipts)
+            if ledger.state.phase is not RunPhase.FINISHED:  # it may have waited for these calls
+                await ledger.commit(cancelled(now, reason))
         finally:
             await ledger.finish()
         return ledger.state
