@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from artificer import (
     Agent,
     AnswerCall,
     Cancel,
+    FollowUp,
     Interrupt,
     Pause,
     Policy,
@@ -237,6 +239,25 @@ async def test_a_cancelled_run_cancels_its_open_children(how: str) -> None:
         assert states == ["cancelled"] * 3
         assert [block.status for block in run.messages[2].blocks] == ["cancelled"] * 2  # type: ignore[union-attr]
         assert till.paid == []
+        await sound(world)
+
+
+@pytest.mark.req("sub-agents-cancelled")
+async def test_an_interrupted_run_that_a_follow_up_continues_cancels_its_open_children() -> None:
+    till = Till()
+    deep = boss(asks("buy"), say("Deep."), buy=payer(till, pays("Deep"), say("Bought.")))
+    plain = payer(till, pays("Ada"), say("Bought."))
+    other = payer(till, pays("Eve"), say("Bought."))
+    agent = boss(asks("buy", "deep"), asks("other"), buy=plain, deep=deep, other=other)
+    async with World.in_memory() as world:
+        await world.run("Go.", agent, run_id="r")
+        await world.send("r", FollowUp(text="And now?"))
+        await world.send("r", Interrupt())
+        run = await world.resume("r", agent)
+        standings = {child.tool: child.status for child in await world.archive.children("r")}
+        assert run.status == "waiting"
+        assert standings == {"buy": "cancelled", "deep": "cancelled", "other": "waiting"}
+        assert [json.loads(question.arguments)["to"] for question in run.questions] == ["Eve"]
         await sound(world)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,11 +17,12 @@ from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError
 from artificer.ports import SpendingLimit
 from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine, Outdated
-from artificer.runtime.family import called
+from artificer.runtime.family import agent_calls
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.signals import has_signal
 from artificer.runtime.snapshot import state_of
+from artificer.values.blocks import ToolResultBlock
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
 from artificer.wiring.readiness import require, require_secrets
@@ -93,12 +96,15 @@ def parent_of(run: str, spec: RunSpec) -> str:
 
 
 async def end_children(world: WorldResources, run: str, state: RunState) -> None:
-    """End the runs that the calls of a cancelled run have left open, and those below them.
+    """End the runs that cancelled calls have left open, and those below them.
 
-    A crash may come before their end; so this is done whenever someone looks after such a run.
+    These are all calls of a cancelled run, and those before a follow-up that continued it. A crash
+    may come before their end; so this is done whenever someone looks after such a run.
     """
-    if state.reason in ("cancelled", "interrupted"):
-        await _end_called(world, run, state.run_spec, caller_ended(state))
+    if why := caller_ended(state):
+        await _end_called(world, run, state.run_spec, why)
+    elif calls := _cancelled_calls(state):
+        await _end_called(world, run, state.run_spec, "Its call was cancelled.", calls=calls)
 
 
 async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
@@ -118,14 +124,23 @@ async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
 
 
 async def _end_called(
-    world: WorldResources, run: str, spec: RunSpec, why: str, *, apart: bool = False
+    world: WorldResources,
+    run: str,
+    spec: RunSpec,
+    why: str,
+    *,
+    apart: bool = False,
+    calls: Set[str] | None = None,
 ) -> None:
-    """End the runs that a run has called: all, or those that are executed ``apart`` from it."""
+    """End the runs that a run has called: all, or those that are executed ``apart`` from it, or
+    those of some ``calls``."""
     if not _calls_agents(spec):
         return
     storage = world.storage
     lines = (await load(storage.journal, storage.blobs, run)).lines
-    for child in called(run, lines):
+    for child, intent in agent_calls(run, lines).items():
+        if calls is not None and intent.call_id not in calls:
+            continue
         try:
             found = (await load(storage.journal, storage.blobs, child)).state
         except ArtificerError:  # it has not begun, was pruned, or cannot be read
@@ -158,6 +173,13 @@ async def _have_it_end(world: WorldResources, run: str, state: RunState, why: st
     signals = world.storage.signals
     if not await has_signal(signals, run, state, Cancel):
         await signals.post(run, Cancel(reason=why).canonical())
+
+
+def _cancelled_calls(state: RunState) -> set[str]:
+    if not _calls_agents(state.run_spec):
+        return set()
+    results = (b for m in state.history for b in m.blocks if isinstance(b, ToolResultBlock))
+    return {result.tool_use_id for result in results if result.status == "cancelled"}
 
 
 def _calls_agents(spec: RunSpec) -> bool:
