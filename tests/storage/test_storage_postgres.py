@@ -46,6 +46,7 @@ from artificer.storage.blobs.objects import ObjectStore
 from artificer.storage.postgres import writer
 from artificer.storage.postgres.connection import Database
 from artificer.storage.postgres.kind import POSTGRES
+from artificer.storage.postgres.locks import Lock, hold
 from artificer.storage.postgres.storage import PostgresStorage
 from artificer.storage.postgres.writer import PostgresWriter
 from artificer.testing.blob_suite import BlobSuite
@@ -237,6 +238,21 @@ async def test_an_end_that_was_changed_is_not_written_after(url: str, tmp_path: 
                 back = f"TRUNCATE {table}; INSERT INTO {table} TABLE kept_{table}"
                 db.execute(back.encode())
     storage = await opened(url, tmp_path)
+    assert await storage.journal.audit() == []
+    await storage.aclose()
+
+
+@pytest.mark.req("postgres-lock-timeout")
+async def test_who_waits_too_long_for_a_lock_is_told_so(url: str, tmp_path: Path) -> None:
+    """A process that stands still in the middle of a commit holds up all others."""
+    storage = await opened(f"{url}&options=-c%20lock_timeout%3D200", tmp_path)
+    await filled(storage)
+    with Database.parse(url, "power", read_only=False).connect() as db, db.transaction():
+        hold(db, Lock.NOTES, url.rpartition("schema=")[2])
+        with pytest.raises(OperatorError, match="holds a lock of this world") as refused:
+            await storage.signals.post("a", b"more")
+        assert "pg_stat_activity" in (refused.value.hint or "")
+    assert await storage.signals.post("a", b"more") > 0
     assert await storage.journal.audit() == []
     await storage.aclose()
 

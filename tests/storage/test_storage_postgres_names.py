@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
 from postgres_server import PostgresServer
 
@@ -54,6 +55,16 @@ def test_no_error_about_a_url_holds_a_part_of_its_password(rest: str) -> None:
         said = f"{error} {getattr(error, 'hint', '')}"
         assert not any(part in said for part in ("zebra", "quokka"))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+@pytest.mark.req("postgres-url-parameters")
+def test_a_parameter_of_a_url_is_what_libpq_reads() -> None:
+    url = "postgresql://h/db?options=-c%20lock_timeout%3D5s&schema=s&passfile=/a+b%2F%C3%A9%26c"
+    database = Database.parse(url, "power", read_only=False)
+    found = psycopg.conninfo.conninfo_to_dict(database.conninfo)
+    assert found["options"] == "-c lock_timeout=5s"
+    assert found["passfile"] == "/a+b/é&c"
+    assert database.schema == "s"
 
 
 @pytest.mark.parametrize(

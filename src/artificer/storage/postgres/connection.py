@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import psycopg
 from msgspec import Struct
@@ -63,9 +63,11 @@ class Database(Struct, frozen=True):
             parts = urlsplit(url)
         except ValueError:
             raise _unread("its host cannot be read") from None
-        parameters = parse_qsl(parts.query, keep_blank_values=True)
+        query = parts.query.replace("+", "%2B")  # for libpq it is no space
+        parameters = parse_qsl(query, keep_blank_values=True)
         ours = dict(pair for pair in parameters if pair[0] in _OURS)
-        rest = urlencode([pair for pair in parameters if pair[0] not in _OURS])
+        others = [pair for pair in parameters if pair[0] not in _OURS]
+        rest = urlencode(others, quote_via=quote)
         conninfo = urlunsplit(parts._replace(query=rest))
         _check_parts(conninfo)
         database = cls(conninfo, durability=durability, read_only=read_only, **ours)

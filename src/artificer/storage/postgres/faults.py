@@ -101,9 +101,18 @@ def _full(_: str) -> ArtificerError:
     )
 
 
+def _held_up(_: str) -> ArtificerError:
+    return OperatorError(
+        "Another process holds a lock of this world for longer than the server's lock_timeout.",
+        hint="Nothing was written. Look in pg_stat_activity for a process that stands still, end "
+        "it, and try again.",
+    )
+
+
 _DESIGNED: tuple[tuple[tuple[type[Exception], ...], Callable[[str], ArtificerError]], ...] = (
     ((errors.InsufficientPrivilege,), _not_allowed),
     ((errors.InvalidPassword, errors.InvalidAuthorizationSpecification), _rejected),
     ((errors.DiskFull,), _full),
+    ((errors.LockNotAvailable,), _held_up),
     ((errors.ReadOnlySqlTransaction,), lambda _: only_read()),
 )
