@@ -57,8 +57,13 @@ def failed_work(state: BuildState) -> tuple[str, ...]:
     plan, or for all of it when no run is left."""
     if not state.stalled or state.ended is not None:
         return ()
-    failed = tuple(spec.name for spec in state.specs if spec.status == "failed")
+    failed = failed_specs(state)
     return ("", *failed) if needs_retry(state) else failed
+
+
+def failed_specs(state: BuildState) -> tuple[str, ...]:
+    """Return the names of the specs that failed."""
+    return tuple(spec.name for spec in state.specs if spec.status == "failed")
 
 
 def needs_retry(state: BuildState) -> bool:
@@ -79,10 +84,7 @@ def revision_fault(state: BuildState) -> str:
 
 def retry_fault(state: BuildState, name: str) -> str:
     """Return why a spec cannot be retried now, or ""."""
-    spec = state.spec(name)
-    if not name or (spec is not None and spec.status == "failed"):
-        return ""
-    return f"No spec {name!r} has failed."
+    return "" if not name or name in failed_specs(state) else f"No spec {name!r} has failed."
 
 
 def decision_on(state: BuildState, digest: str) -> AskDecision | str:

@@ -257,6 +257,8 @@ def _build_fact(
     state: RunState, number: int, signal: Decide | Consent | Revise | Retry, at: int
 ) -> ev.BuildAdvanced | None:
     fact: Decided | ConsentGiven | RevisionRequested | RetryRequested
+    if _fault_for_a_build(state, signal):
+        return None
     match signal:
         case Decide(plan=plan, decision=decision, by=by, reason=reason):
             question = decision_on(state.build, plan) if state.build else ""
@@ -270,12 +272,8 @@ def _build_fact(
             key = waiting[0].key
             fact = ConsentGiven(key=key, digest=change, granted=granted, by=by, reason=reason)
         case Revise(feedback=feedback, by=by):
-            if _fault_for_a_build(state, signal):
-                return None
             fact = RevisionRequested(feedback=feedback, by=by)
         case Retry(spec=spec, hint=hint, by=by):
-            if _fault_for_a_build(state, signal):
-                return None
             fact = RetryRequested(spec=spec, hint=hint, by=by)
     return ev.BuildAdvanced(at=at, fact=fact, letter=number)
 

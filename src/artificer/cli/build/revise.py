@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from artificer.builds.scheduler import needs_retry, revision_fault
+from artificer.builds.scheduler import failed_specs, needs_retry, revision_fault
 from artificer.builds.state import BuildState
 from artificer.cli.build.state import build_state, require_text
 from artificer.cli.commands.build import RetryOptions, ReviseOptions
@@ -47,7 +47,7 @@ async def _unfinished_build(world: World, run_id: str) -> BuildState:
 
 def _require_failed(run: str, build: BuildState, name: str) -> None:
     """Raise NotFoundError for a spec that does not exist or has not failed, or for the plan."""
-    failed = [spec.name for spec in build.specs if spec.status == "failed"]
+    failed = failed_specs(build)
     if name in failed or (not name and needs_retry(build)):
         return
     what = f"No spec {name!r} has failed" if name else "The plan has not failed"

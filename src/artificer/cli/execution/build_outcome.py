@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from artificer.builds.jobs import AskConsent, AskDecision
-from artificer.builds.scheduler import open_questions, question_of
+from artificer.builds.scheduler import failed_specs, open_questions, question_of
 from artificer.builds.state import BuildState, consents_of
 from artificer.cli.execution.build_progress import summary_of
 from artificer.cli.execution.outcome_json import Failed, outcome_json
@@ -63,7 +63,7 @@ def exit_of_build(run: Run, nodes: list[BuildNode]) -> Exit:
 
 def _failed(build: BuildState) -> str:
     """The first spec that failed, as an argument; nothing if it is the plan."""
-    names = [spec.name for spec in build.specs if spec.status == "failed"]
+    names = failed_specs(build)
     return f" {names[0]}" if names else ""
 
 

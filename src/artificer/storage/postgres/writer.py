@@ -175,7 +175,7 @@ class WritingLine:
         self._patience_s = patience_s
         self._db: Connection | None = None
         self.damage: TamperedError | None = None
-        """What was found when the world's chain was to be moved on: nothing is written after it."""
+        """The damage that was found as the world's chain moved on: nothing is written after it."""
 
     def commit(self, units: Sequence[UnitOfWork]) -> list[Any]:
         """Do units of work, together if they can be; return each one's result or error."""
