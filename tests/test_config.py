@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from artificer.builds.prompt import FILES
-from artificer.config import load_config
+from artificer.config import default_project, load_config
 from artificer.errors import ConfigError
 from artificer.runtime.builds.detect import detect
 from artificer.runtime.builds.prompts import load_prompts
@@ -51,7 +51,7 @@ class TestHome:
             monkeypatch.setenv(f"ARTIFICER_{name}", "")
         config = load_config(tmp_path)
         assert config.home == tmp_path / ".artificer"
-        assert (config.project, config.model) == (None, None)
+        assert (config.project, config.model) == (default_project(Path.cwd()), None)
 
     def test_an_empty_home_is_no_home(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

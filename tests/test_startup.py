@@ -66,10 +66,9 @@ DATACLASSES_LEFT = {
     "artificer.agent.Agent",
     "artificer.agent_definition.AgentDefinition",
     "artificer.backends.function.decorator.FunctionTool",
-    "artificer.world.World",
 }
-"""Classes that people copy with `dataclasses.replace`, or that cannot be structs: the wrapper of a
-function, and a context manager of the library."""
+"""Classes that people copy with `dataclasses.replace`, and one that cannot be a struct: the wrapper
+of a function."""
 
 
 @pytest.mark.req("program-structs")

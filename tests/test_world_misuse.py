@@ -262,3 +262,33 @@ async def test_a_receipt_that_nobody_could_read_again_is_not_recorded(receipt: A
         assert run.text == "It broke."
         assert "error" in str(model.requests[1]["messages"][-1])
         assert (await world.archive.verify()).problems == []
+
+
+async def test_settings_without_a_home_open_a_world_in_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.chdir(tmp_path)
+    async with World.open(Config(project="mine")):
+        pass
+    assert (tmp_path / "user/.artificer/mine/journal.db").is_file()
+    assert not (tmp_path / "~").exists()
+
+
+async def test_a_world_stays_where_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    async with World.open(Config(home=Path("home"))) as world:
+        before = world.config.project_folder
+        monkeypatch.chdir("elsewhere")
+        assert world.config.project_folder == before
+        await world.submit("Say hello.", Agent("local/smollm2"))
+    assert (before / "journal.db").is_file()
+
+
+def test_a_world_is_opened_not_made() -> None:
+    with pytest.raises(AuthorError, match="opened, not made") as refused:
+        World(Config())  # type: ignore[arg-type]
+    assert "World.open" in refused.value.hint

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from artificer import prices
 from artificer.backends.browser.settings import BrowserConfig
@@ -250,6 +250,21 @@ class Config(CheckedValue):
         """This project's folder: ``$ARTIFICER_HOME/<project>``."""
         return self.home / (self.project or default_project(Path.cwd()))
 
+    def placed(self) -> Self:
+        """Return these settings with an absolute home and a named project.
+
+        They name the same folder wherever the process goes later. Raises ConfigError for the
+        home of a user whom this machine does not know.
+        """
+        try:
+            home = self.home.expanduser().absolute()
+        except RuntimeError as error:
+            raise ConfigError(
+                f"The home {self.home} cannot be found: {error}.",
+                hint="Correct the setting home, or $ARTIFICER_HOME.",
+            ) from error
+        return self.replace(home=home, project=self.project or default_project(Path.cwd()))
+
     def price_of(self, model: str) -> Price | None:
         """The price of a ``provider/model``: the configured one, or the one in the table.
 
@@ -303,14 +318,7 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
             "The home has an empty name.",
             hint="Name a folder, or leave the setting out: the default is ~/.artificer.",
         )
-    try:
-        home = config.home.expanduser().absolute()
-    except RuntimeError as error:  # ~someone, whom this machine does not know
-        raise ConfigError(
-            f"The home {config.home} cannot be found: {error}.",
-            hint="Correct the setting home, or $ARTIFICER_HOME.",
-        ) from error
-    return config.replace(home=home, policy=to_policy(rules.policy, path))
+    return config.replace(policy=to_policy(rules.policy, path)).placed()
 
 
 def _override(settings: dict[str, object], name: str, value: object, source: str) -> None:

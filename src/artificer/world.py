@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -21,6 +20,7 @@ from artificer.config import Config, load_config
 from artificer.contracts.output import OutputT
 from artificer.core.signals import FollowUp, Signal
 from artificer.core.submission import USUAL, Submission
+from artificer.errors import AuthorError
 from artificer.events import RunEvent
 from artificer.executing import built, cancelled, forked, resumed, started, watched
 from artificer.ports import Approver, Attachment, Clock, Prompt, Requiring, Storage
@@ -62,11 +62,11 @@ MESSAGE = ("run_id", "signal", *MessageOptions.__annotations__)
 
 
 @named_parameters(place_of)
-@dataclass(frozen=True, eq=False)
 class World(AbstractAsyncContextManager["World"]):
     """Runs agents, and records what they do."""
 
-    _resources: WorldResources
+    def __init__(self, resources: object) -> None:
+        self._resources = _opened(resources)
 
     @classmethod
     @asynccontextmanager
@@ -82,17 +82,17 @@ class World(AbstractAsyncContextManager["World"]):
         providers among the `WorldParts`. Raises AuthorError for an unknown part.
         """
         refuse_unknown("World.open", parts, ("config", "storage", *PARTS), place_of)
-        config, checked = _checked(config) or load_config(), CheckedParts.of(**parts)
-        opened = await open_storage(config, storage, checked.clock)
-        async with aclosing(cls(WorldResources(config, opened, checked))) as world:
+        settings, made = _settings(config, load_config), CheckedParts.of(**parts)
+        opened = await open_storage(settings, storage, made.clock)
+        async with aclosing(cls(WorldResources(settings, opened, made))) as world:
             yield world
 
     @classmethod
     def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
         """Return a world that lives as long as the process."""
         refuse_unknown("World.in_memory", parts, ("config", *PARTS), place_of)
-        made = CheckedParts.of(**parts)
-        return cls(WorldResources(_checked(config) or Config(), memory_storage(made.clock), made))
+        settings, made = _settings(config, Config), CheckedParts.of(**parts)
+        return cls(WorldResources(settings, memory_storage(made.clock), made))
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
@@ -160,9 +160,8 @@ class World(AbstractAsyncContextManager["World"]):
         ``history`` is a run, or messages, to continue from; ``deps`` are for the context of
         functions. If the model cannot be reached the run is ``stalled``: :meth:`resume` it. Without
         an ``approver`` it is ``waiting`` when the policy asks: :meth:`send` an answer, then resume
-        it. Raises ConfigError if no model is named, its provider is unknown, or a named tool is
-        missing; AuthorError for a tool, output, attachment or history that cannot be used; and
-        MissingExtraError if the provider's SDK is not installed.
+        it. Raises ConfigError without a known model, or if a named tool is missing; AuthorError for
+        an unusable tool, output, attachment or history; MissingExtraError without the model's SDK.
         """
         attendance, own = Attendance(approver, None, observer, deps), self._resources
         return await started(own, run_id, prompt, defined(agent), attendance, history)
@@ -315,9 +314,17 @@ class World(AbstractAsyncContextManager["World"]):
         return await self.archive.get(run_id)
 
 
-def _checked(config: Config | None) -> Config | None:
+def _opened(resources: object) -> WorldResources:
+    if isinstance(resources, WorldResources):
+        return resources
+    hint = "Write async with World.open() as world, or World.open(Config(…))."
+    raise AuthorError("A world is opened, not made with World(…).", hint=hint)
+
+
+def _settings(config: Config | None, otherwise: Callable[[], Config]) -> Config:
     hint = "World.open(artificer.load_config('FOLDER')), or World.open(artificer.Config(home=…))."
-    return None if config is None else instance("config", config, Config, hint)
+    found = otherwise() if config is None else instance("config", config, Config, hint)
+    return found.placed()
 
 
 async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolset:
