@@ -47,7 +47,7 @@ layers: $(VENV)/.dev
 model: $(VENV)/.dev
 	@ARTIFICER_HOME="$(CURDIR)/.demo" $(BIN)/artificer local fetch
 
-docs: $(VENV)/.dev  ## write the generated parts of docs/
+docs: $(VENV)/.dev  ## write the generated parts of docs/, and the definitions of artifact tools
 	@$(BIN)/python docs/generate.py
 
 site: $(SITE)/.site  ## build the documentation into site/; a broken link is an error

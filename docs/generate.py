@@ -1,13 +1,21 @@
-"""Write what the docs generate from the code: ``python docs/generate.py`` (or ``--check``)."""
+"""Write what is generated from the code: ``python docs/generate.py`` (or ``--check``).
+
+These are parts of the docs, and the definitions of the tools that make artifacts.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import api_reference
 import settings_reference
 
+import artificer.backends.artifact
+from artificer.artifacts.definitions import definitions
+from artificer.backends.artifact.offered import FILES
 from artificer.core.transitions import diagram
 
 DOCS = Path(__file__).parent
@@ -31,15 +39,29 @@ def generated(page: str, name: str) -> str:
     return f"{before}{begin}\n\n{text}\n\n{END}{after}"
 
 
-def main() -> None:
-    """Write the pages, or with ``--check`` say whether they are up to date."""
+def artifact_tools(*, binding: bool) -> str:
+    """Return the text of a file of tool definitions."""
+    found = [tool.to_json() for tool in definitions(binding=binding)]
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """Yield every file with the text that it should have."""
     for name in PAGES:
         path = DOCS / name
-        page = path.read_text(encoding="utf-8")
-        fresh = generated(page, name)
-        if "--check" in sys.argv[1:] and page != fresh:
+        yield path, generated(path.read_text(encoding="utf-8"), name)
+    folder = Path(artificer.backends.artifact.__path__[0])
+    for binding, name in enumerate(FILES):
+        yield folder / name, artifact_tools(binding=bool(binding))
+
+
+def main() -> None:
+    """Write the files, or with ``--check`` say whether they are up to date."""
+    for path, text in files():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != text:
             raise SystemExit(f"{path} is out of date: make docs")
-        path.write_text(fresh, encoding="utf-8")
 
 
 if __name__ == "__main__":

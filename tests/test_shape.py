@@ -30,6 +30,7 @@ LAZY = {
     "artificer.cli": "a command imports what it runs, so that `--help` is instant",
     "artificer.archive": "most runs build nothing, and have no tree",
     "artificer.backends.mcp.connection": "most servers are programs, and need no HTTP client",
+    "artificer.core.gate": "most turns make no artifact",
     "artificer.dispatch.temporal.kind": "Temporal is an extra, and most workers do without",
     "artificer.executing": "most runs fork nothing and build nothing",
     "artificer.maintenance": "only pruning looks at builds",

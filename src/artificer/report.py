@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from artificer.artifacts import catalog
+from artificer.artifacts.binding.source_note import source_note_of
 from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.ticked import read_payload
@@ -76,7 +77,7 @@ def make_report(
     words = report.language.words
     return replace(
         report,
-        sources={key: catalog.source_note_of(*made, words) for key, made in payloads.items()},
+        sources={key: source_note_of(*made, words) for key, made in payloads.items()},
         forming=forming,
         bound=any(catalog.binding_of(*made) for made in payloads.values()),
     )

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from artificer.artifacts import catalog
 from artificer.artifacts.any_artifact import Artifact
+from artificer.artifacts.binding.source_note import source_note_of
 from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.ref import ArtifactRef, MadeKind
 from artificer.artifacts.ticked import read_payload
@@ -53,7 +54,7 @@ class RunArtifact(Struct, frozen=True):
         if is_build_tool(self.tool):
             return ""
         words = language_of(self.title).words
-        return catalog.source_note_of(self.tool, self.payload, words)
+        return source_note_of(self.tool, self.payload, words)
 
     def csv(self) -> str:
         """Return the rows as CSV that a spreadsheet reads as data, never as formulas.

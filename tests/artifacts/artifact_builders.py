@@ -6,10 +6,11 @@ from typing import Any
 
 from artificer.artifacts import catalog
 from artificer.artifacts.ref import ArtifactKind, ArtifactRef
+from artificer.backends.artifact import offered
 from artificer.contracts.schema import compile_schema
 from artificer.values.base import Problem
 
-TOOLS = {tool.name: tool for tool in catalog.tools()}
+TOOLS = {tool.name: tool for tool in offered.tools()}
 SVG = '<svg viewBox="0 0 9 9"><rect width="5" height="5"/></svg>'
 
 MINIMAL: dict[str, dict[str, Any]] = {

@@ -19,6 +19,8 @@ from artificer.artifacts.checklist import Checklist
 from artificer.artifacts.file_name import canonical_name
 from artificer.artifacts.names import path_fault
 from artificer.artifacts.table import Table
+from artificer.artifacts.tool_names import is_artifact_tool, kind_of
+from artificer.backends.artifact import offered
 from artificer.contracts.definition import Toolset
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import judge
@@ -60,12 +62,12 @@ def _nodes(schema: Any) -> Any:
 
 @pytest.mark.req("artifact-tools")
 def test_the_tools_of_the_seed_and_four_charts_are_pure_artifact_tools() -> None:
-    assert [tool.name for tool in catalog.tools()] == NAMES
-    assert {(t.backend, t.effect, t.risk) for t in catalog.tools()} == {
+    assert [tool.name for tool in offered.tools()] == NAMES
+    assert {(t.backend, t.effect, t.risk) for t in offered.tools()} == {
         ("artifact", "pure", "info")
     }
-    assert all(catalog.is_artifact_tool(name) for name in NAMES)
-    assert not catalog.is_artifact_tool("create_pdf")
+    assert all(is_artifact_tool(name) for name in NAMES)
+    assert not is_artifact_tool("create_pdf")
 
 
 @pytest.mark.req("artifact-tools")
@@ -317,7 +319,7 @@ def with_id(tool: str, artifact_id: str) -> dict[str, Any]:
     ],
 )
 def test_a_run_makes_at_most_so_many_of_a_kind(tool: str, count: int) -> None:
-    kind = catalog.kind_of(tool)
+    kind = kind_of(tool)
     made = tuple(ref(kind, f"n{i}.md" if kind == "file" else f"n{i}") for i in range(count))
     assert problems(tool, MINIMAL[tool], made[1:]) == ()
     replacing = with_id(tool, made[0].id)
@@ -397,7 +399,7 @@ def test_tabs_and_line_ends_are_text_and_a_file_may_hold_all_but_nul() -> None:
 
 def verdict_on(tool: str, arguments: JsonObject) -> Verdict:
     call = ToolUseBlock(id="c", name=tool, arguments=json.dumps(arguments))
-    tools = Toolset(tools=catalog.tools())
+    tools = Toolset(tools=offered.tools())
     (verdict,) = judge((call,), toolset=tools, policy=Policy(), made=(), limit=1, stop="tool_use")
     return verdict
 
@@ -507,5 +509,5 @@ def test_a_pie_is_accepted_exactly_when_something_is_to_be_shown(
 
 @pytest.mark.req("artifact-tools")
 def test_every_schema_compiles() -> None:
-    for tool in catalog.tools():
+    for tool in offered.tools():
         compile_schema(tool.input_schema)

@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from artificer.artifacts import catalog
+from artificer.backends.artifact import offered
 from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
+from artificer.core.artifact_calls import normalised
 from artificer.core.gate import call_digest, judge
 from artificer.core.policy import Policy
 from artificer.core.record import EventLine, decode, encode
@@ -28,7 +30,7 @@ from artificer.values.canon import digest_of
 from artificer.values.model import Usage
 
 STATE = "sha256:" + "0" * 64
-TOOLS = toolset(catalog.tools())
+TOOLS = toolset(offered.tools())
 
 SAMPLES: dict[str, dict[str, Any]] = {
     "create_file": {"name": "a.md", "content": "x"},
@@ -114,14 +116,14 @@ class TestGate:
             tool = TOOLS.get(block.name)
             assert tool is not None
             written = json.loads(block.arguments)
-            assert json.loads(verdict.arguments) == catalog.normalised(tool, written)
+            assert json.loads(verdict.arguments) == normalised(tool, written)
             asyncio.run(self.perform(TOOLS.get(block.name), verdict))
 
     async def perform(self, tool: ToolDefinition | None, verdict: Verdict) -> None:
         assert tool and verdict.arguments
         blobs = MemoryStore()
         call = Call("run", verdict.call_id, tool, json.loads(verdict.arguments), "key")
-        receipt = await ArtifactExecutor(blobs, catalog.tools()).execute(call)
+        receipt = await ArtifactExecutor(blobs, offered.tools()).execute(call)
         assert receipt.status == "ok" and receipt.artifact is not None
         assert blobs.get(receipt.artifact.payload).decode() == verdict.arguments
         assert catalog.load(tool.name, json.loads(verdict.arguments))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from artificer.artifacts import catalog
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.withdraw import Withdrawal
+from artificer.backends.artifact import offered
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core import events as ev
 from artificer.core.conversation import with_message
@@ -241,7 +241,7 @@ class TestCallsOfOneReply:
 def test_an_artifact_is_judged_and_run_without_the_members_that_say_nothing() -> None:
     given = {"name": "a.md", "content": "x", "replace": None}
     call = ToolUseBlock(id="c", name="create_file", arguments=json.dumps(given))
-    tools = toolset(catalog.tools())
+    tools = toolset(offered.tools())
     (said,) = judge((call,), toolset=tools, policy=POLICY, made=(), limit=1, stop="tool_use")
     assert (said.verdict, said.problems) == ("allow", ())
     assert json.loads(said.arguments or "") == {"name": "a.md", "content": "x"}

@@ -25,6 +25,7 @@ from artificer.artifacts.deliverable import examine
 from artificer.artifacts.file import TextFile
 from artificer.artifacts.placeholder import find
 from artificer.artifacts.svg.rebuild import rebuild
+from artificer.backends.artifact import offered
 from artificer.contracts.schema import compile_schema
 from artificer.errors import InvariantError
 from artificer.render.build_artifacts import build_artifact_markdown
@@ -79,7 +80,7 @@ def made(tool: str, value: Any) -> Artifact | None:
     arguments = parse_object(json.dumps(value))
     if isinstance(arguments, tuple):
         return None
-    definition = next(t for t in catalog.tools() if t.name == tool)
+    definition = next(t for t in offered.tools() if t.name == tool)
     with bounded():
         found = compile_schema(definition.input_schema).problems(arguments)
         if found or catalog.check(tool, arguments, ()):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.artifacts import catalog
 from artificer.artifacts.binding.shape import DataShape, data_line, shape_of
 from artificer.artifacts.binding.shape_line import read_line
+from artificer.backends.artifact.offered import report_tools
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.contracts.model_settings import ModelSettings
 from artificer.contracts.schema import compile_schema
@@ -30,7 +30,7 @@ DATA = {
     "folders": [{"folder": "src", "lines": 5, "files": 1}, {"folder": "docs", "lines": 2}],
     "weeks": [{"week": "2026-11-16", "commits": 3}, {"week": "2026-11-23", "commits": 4}],
 }
-TOOLS = {tool.name: tool for tool in catalog.report_tools(binding=True)}
+TOOLS = {tool.name: tool for tool in report_tools(binding=True)}
 BOUND = (
     *("create_bar_chart", "create_line_chart", "create_pie_chart", "create_scatter_chart"),
     *("create_table", "create_list", "create_checklist", "create_value"),

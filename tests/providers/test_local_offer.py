@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from artificer.artifacts import catalog, phase, plan
+from artificer.artifacts import phase, plan
 from artificer.artifacts.placeholder import find
+from artificer.backends.artifact.offered import tools
 from artificer.contracts.definition import ModelRequest, ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.ports import Memo
@@ -78,7 +79,7 @@ def value_of(schema: dict[str, Any], *, most: bool) -> Any:
 
 # The pattern of a file's name has groups, which the offer leaves to the gate.
 @pytest.mark.req("local-offer")
-@pytest.mark.parametrize("tool", catalog.tools()[1:], ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", tools()[1:], ids=lambda tool: tool.name)
 def test_the_artifact_tools_are_offered_bounded_and_within_their_own_schema(
     tool: ToolDefinition,
 ) -> None:
@@ -131,7 +132,7 @@ def test_a_pattern_that_no_grammar_holds_is_offered_as_words_where_it_takes_them
 
 
 @pytest.mark.req("local-offer")
-@pytest.mark.parametrize("tool", catalog.tools(), ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", tools(), ids=lambda tool: tool.name)
 def test_a_stored_tool_is_offered_as_the_written_one(tool: ToolDefinition) -> None:
     stored = tool.replace(input_schema=json.loads(canonical(tool.input_schema)))
     assert json.dumps(offered(stored).input_schema) == json.dumps(offered(tool).input_schema)
@@ -142,7 +143,7 @@ def test_a_stored_tool_is_offered_as_the_written_one(tool: ToolDefinition) -> No
 
 def prepared(choice: ToolChoice, messages: list[Message] | None = None) -> dict[str, Any]:
     request = ModelRequest(
-        model="smollm2", system="S", tools=catalog.tools(), tool_choice=choice, max_tokens=100_000
+        model="smollm2", system="S", tools=tools(), tool_choice=choice, max_tokens=100_000
     )
     local = Local(Path("never-read.gguf"))
     return local.prepare(request, messages or [user("hello")], Memo()).body

@@ -16,8 +16,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from artificer.artifacts import catalog
 from artificer.artifacts.placeholder import find
+from artificer.backends.artifact import offered
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.schema import compile_schema
 from artificer.errors import NotFoundError, OperatorError
@@ -47,7 +47,7 @@ async def ask(
     request = ModelRequest(
         model="smollm2",
         system="You write short reports.",
-        tools=catalog.tools(),
+        tools=offered.tools(),
         tool_choice=choice,
         max_tokens=max_tokens,
     )
@@ -107,7 +107,7 @@ async def test_a_demanded_call_is_valid_and_the_closing_text_cites_its_artifact(
     assert call.name == "create_pie_chart"
     arguments = parse_object(call.arguments)
     assert isinstance(arguments, dict)
-    schema = next(tool for tool in catalog.tools() if tool.name == call.name).input_schema
+    schema = next(tool for tool in offered.tools() if tool.name == call.name).input_schema
     assert compile_schema(schema).problems(arguments) == ()
 
     cite = f"Cite it as {{{{artifact:chart:{arguments['id']}}}}}."
@@ -156,7 +156,7 @@ async def test_the_model_chooses_among_all_artifact_tools(server: LocalServer) -
     reply = await ask(server, ToolChoice(mode="required"), [user(HIKE)], max_tokens=400)
     assert isinstance(reply, ModelReply), reply
     (call,) = Message(role="assistant", blocks=reply.blocks).calls
-    assert call.name in {tool.name for tool in catalog.tools()}
+    assert call.name in {tool.name for tool in offered.tools()}
 
 
 @pytest.mark.req("local-real-run")

@@ -18,7 +18,6 @@ from artificer.artifacts.chart import (
 )
 from artificer.artifacts.fields import blanks, items, number
 from artificer.artifacts.more_charts import (
-    MORE_CHART_TOOLS,
     MORE_MODELS,
     BoxPlotChart,
     CombinedChart,
@@ -29,48 +28,14 @@ from artificer.artifacts.more_charts import (
     combined_problems,
     heat_map_problems,
     histogram_problems,
+    more_tools,
 )
 from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import flat_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, JsonValue, Problem
 
 _CITE = " Cite it in the answer as {{artifact:chart:ID}}, with exactly this id."
-
-CHART_TOOLS = (
-    flat_tool(
-        "create_pie_chart",
-        "Draw how a whole divides into parts: shares, composition, survey answers." + _CITE,
-        PieChart,
-    ),
-    flat_tool(
-        "create_bar_chart",
-        "Draw bars that compare magnitudes across categories." + _CITE,
-        BarChart,
-    ),
-    flat_tool(
-        "create_line_chart",
-        "Draw how values develop along an ordered axis, such as time. Not for shares of a whole."
-        + _CITE,
-        LineChart,
-    ),
-    flat_tool(
-        "create_area_chart",
-        "Draw a development along an ordered axis with the area below filled, to stress volume."
-        + _CITE,
-        AreaChart,
-    ),
-    flat_tool(
-        "create_scatter_chart",
-        "Draw points by two measures, to show how they relate." + _CITE,
-        ScatterChart,
-    ),
-    flat_tool(
-        "create_stacked_bar_chart",
-        "Draw bars made of parts that add up, one bar for each category." + _CITE,
-        StackedBarChart,
-    ),
-    *MORE_CHART_TOOLS,
-)
 
 MODELS: dict[str, type[Chart]] = {
     "create_pie_chart": PieChart,
@@ -81,6 +46,45 @@ MODELS: dict[str, type[Chart]] = {
     "create_stacked_bar_chart": StackedBarChart,
     **MORE_MODELS,
 }
+
+
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tools of all charts."""
+    return (
+        flat_tool(
+            "create_pie_chart",
+            "Draw how a whole divides into parts: shares, composition, survey answers." + _CITE,
+            PieChart,
+        ),
+        flat_tool(
+            "create_bar_chart",
+            "Draw bars that compare magnitudes across categories." + _CITE,
+            BarChart,
+        ),
+        flat_tool(
+            "create_line_chart",
+            "Draw how values develop along an ordered axis, such as time."
+            " Not for shares of a whole." + _CITE,
+            LineChart,
+        ),
+        flat_tool(
+            "create_area_chart",
+            "Draw a development along an ordered axis with the area below filled, to stress volume."
+            + _CITE,
+            AreaChart,
+        ),
+        flat_tool(
+            "create_scatter_chart",
+            "Draw points by two measures, to show how they relate." + _CITE,
+            ScatterChart,
+        ),
+        flat_tool(
+            "create_stacked_bar_chart",
+            "Draw bars made of parts that add up, one bar for each category." + _CITE,
+            StackedBarChart,
+        ),
+        *more_tools(),
+    )
 
 
 def problems(tool: str, payload: JsonObject) -> Iterator[Problem]:
@@ -165,7 +169,7 @@ def _size(artifact: Chart) -> str:
 
 
 KIND: PayloadKind[Chart] = PayloadKind(
-    tools=CHART_TOOLS,
+    tools=tools,
     limit=MAX_CHARTS,
     problems=lambda tool, payload, _: problems(tool, payload),
     load=lambda tool, payload: MODELS[tool].from_json(payload),

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from artificer.artifacts.fields import Id, Title, blanks, items, repeats, text, text_field
 from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_CHECKLISTS = 8
@@ -42,13 +43,16 @@ class Checklist(Value):
     ]
 
 
-CREATE_CHECKLIST = wrapped_tool(
-    "create_checklist",
-    "Make a list of things that the reader ticks off."
-    " Cite it in the answer as {{artifact:checklist:ID}}, with exactly this id.",
-    Checklist,
-    "checklist",
-)
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tool that makes one."""
+    tool = wrapped_tool(
+        "create_checklist",
+        "Make a list of things that the reader ticks off."
+        " Cite it in the answer as {{artifact:checklist:ID}}, with exactly this id.",
+        Checklist,
+        "checklist",
+    )
+    return (tool,)
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
@@ -60,7 +64,7 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
 
 
 KIND = PayloadKind(
-    tools=(CREATE_CHECKLIST,),
+    tools=tools,
     limit=MAX_CHECKLISTS,
     problems=lambda _, payload, __: problems(payload),
     load=lambda _, payload: Checklist.from_json(payload),

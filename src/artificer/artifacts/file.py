@@ -11,6 +11,7 @@ from artificer.artifacts.file_name import MAX_NAME, NAME_PATTERN, canonical_name
 from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.tool import flat_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_FILES = 24
@@ -34,13 +35,16 @@ class TextFile(Value):
     ]
 
 
-CREATE_FILE = flat_tool(
-    "create_file",
-    "Make a text file that the reader can open and download: a specification, a prompt, anything"
-    " long. For short enumerations make a list, for things to tick off a checklist."
-    " Cite it in the answer as {{artifact:file:NAME}}, with exactly this name.",
-    TextFile,
-)
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tool that makes one."""
+    tool = flat_tool(
+        "create_file",
+        "Make a text file that the reader can open and download: a specification, a prompt,"
+        " anything long. For short enumerations make a list, for things to tick off a checklist."
+        " Cite it in the answer as {{artifact:file:NAME}}, with exactly this name.",
+        TextFile,
+    )
+    return (tool,)
 
 
 def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Problem]:
@@ -69,7 +73,7 @@ def problems(payload: JsonObject, made: tuple[ArtifactRef, ...]) -> Iterator[Pro
 
 
 KIND = PayloadKind(
-    tools=(CREATE_FILE,),
+    tools=tools,
     limit=MAX_FILES,
     problems=lambda _, payload, made: problems(payload, made),
     load=lambda _, payload: TextFile.from_json(payload),

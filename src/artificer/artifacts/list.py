@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from artificer.artifacts.fields import Id, Title, blank, items, text_field
 from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_LISTS = 12
@@ -33,13 +34,16 @@ class ItemList(Value):
     ]
 
 
-CREATE_LIST = wrapped_tool(
-    "create_list",
-    "Make a list of plain items, numbered if ordered is true. Never write a Markdown list in the"
-    " answer. Cite it there as {{artifact:list:ID}}, with exactly this id.",
-    ItemList,
-    "list",
-)
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tool that makes one."""
+    tool = wrapped_tool(
+        "create_list",
+        "Make a list of plain items, numbered if ordered is true. Never write a Markdown list in"
+        " the answer. Cite it there as {{artifact:list:ID}}, with exactly this id.",
+        ItemList,
+        "list",
+    )
+    return (tool,)
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
@@ -56,7 +60,7 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
 
 
 KIND = PayloadKind(
-    tools=(CREATE_LIST,),
+    tools=tools,
     limit=MAX_LISTS,
     problems=lambda _, payload, __: problems(payload),
     load=lambda _, payload: ItemList.from_json(payload),

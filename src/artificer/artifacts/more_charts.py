@@ -22,6 +22,7 @@ from artificer.artifacts.chart_fields import (
 from artificer.artifacts.fields import FiniteNumber, Id, Title, blank, blanks, items, number
 from artificer.artifacts.iso_date import milliseconds
 from artificer.artifacts.tool import flat_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, JsonValue, Meta, Problem, Value
 
 MAX_VALUES = 500
@@ -146,35 +147,39 @@ MoreCharts = HistogramChart | HeatMapChart | BoxPlotChart | CombinedChart
 
 _CITE = " Cite it in the answer as {{artifact:chart:ID}}, with exactly this id."
 
-MORE_CHART_TOOLS = (
-    flat_tool(
-        "create_histogram_chart",
-        "Draw how often values occur: one column for each range of values." + _CITE,
-        HistogramChart,
-    ),
-    flat_tool(
-        "create_heat_map_chart",
-        "Draw a grid of values as colours, such as hours by weekdays." + _CITE,
-        HeatMapChart,
-    ),
-    flat_tool(
-        "create_box_plot_chart",
-        "Draw how the values of groups are spread. Quartiles are computed from the values." + _CITE,
-        BoxPlotChart,
-    ),
-    flat_tool(
-        "create_combined_chart",
-        "Draw bars and lines over the same categories, such as sales and margin." + _CITE,
-        CombinedChart,
-    ),
-)
-
 MORE_MODELS: dict[str, type[MoreCharts]] = {
     "create_histogram_chart": HistogramChart,
     "create_heat_map_chart": HeatMapChart,
     "create_box_plot_chart": BoxPlotChart,
     "create_combined_chart": CombinedChart,
 }
+
+
+def more_tools() -> tuple[ToolDefinition, ...]:
+    """Return the tools of these charts."""
+    return (
+        flat_tool(
+            "create_histogram_chart",
+            "Draw how often values occur: one column for each range of values." + _CITE,
+            HistogramChart,
+        ),
+        flat_tool(
+            "create_heat_map_chart",
+            "Draw a grid of values as colours, such as hours by weekdays." + _CITE,
+            HeatMapChart,
+        ),
+        flat_tool(
+            "create_box_plot_chart",
+            "Draw how the values of groups are spread. Quartiles are computed from the values."
+            + _CITE,
+            BoxPlotChart,
+        ),
+        flat_tool(
+            "create_combined_chart",
+            "Draw bars and lines over the same categories, such as sales and margin." + _CITE,
+            CombinedChart,
+        ),
+    )
 
 
 def category_problems(payload: JsonObject, *members: str) -> Iterator[Problem]:

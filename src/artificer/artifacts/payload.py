@@ -21,7 +21,7 @@ class PayloadKind(Struct, Generic[P], frozen=True, kw_only=True):
     name and a payload that has none. ``size`` describes a payload to the model.
     """
 
-    tools: tuple[ToolDefinition, ...]
+    tools: Callable[[], tuple[ToolDefinition, ...]]
     limit: int
     problems: Callable[[str, JsonObject, tuple[ArtifactRef, ...]], Iterator[Problem]]
     load: Callable[[str, JsonObject], P]

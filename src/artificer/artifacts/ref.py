@@ -61,3 +61,10 @@ class Finding(Value):
     message: str
     start: int | None = None
     end: int | None = None
+
+
+def with_artifact(made: tuple[ArtifactRef, ...], ref: ArtifactRef) -> tuple[ArtifactRef, ...]:
+    """Return ``made`` with ``ref`` instead of its namesake, or at the end."""
+    if any((r.kind, r.id) == (ref.kind, ref.id) for r in made):
+        return tuple(ref if (r.kind, r.id) == (ref.kind, ref.id) else r for r in made)
+    return (*made, ref)

@@ -9,6 +9,7 @@ from artificer.artifacts.fields import Id, Title, blank, items, repeats, text_fi
 from artificer.artifacts.json_schema import in_schema
 from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_TABLES = 8
@@ -46,13 +47,16 @@ class Table(Value):
     ]
 
 
-CREATE_TABLE = wrapped_tool(
-    "create_table",
-    "Make a table of columns and rows. Never write a Markdown table in the answer."
-    " Cite it there as {{artifact:table:ID}}, with exactly this id.",
-    Table,
-    "table",
-)
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tool that makes one."""
+    tool = wrapped_tool(
+        "create_table",
+        "Make a table of columns and rows. Never write a Markdown table in the answer."
+        " Cite it there as {{artifact:table:ID}}, with exactly this id.",
+        Table,
+        "table",
+    )
+    return (tool,)
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
@@ -80,7 +84,7 @@ def _size(table: Table) -> str:
 
 
 KIND = PayloadKind(
-    tools=(CREATE_TABLE,),
+    tools=tools,
     limit=MAX_TABLES,
     problems=lambda _, payload, __: problems(payload),
     load=lambda _, payload: Table.from_json(payload),

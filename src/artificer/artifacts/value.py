@@ -11,6 +11,7 @@ from artificer.artifacts.fields import Id, Title
 from artificer.artifacts.json_schema import in_schema, schema_of
 from artificer.artifacts.payload import PayloadKind
 from artificer.artifacts.tool import flat_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 MAX_VALUES = 48
@@ -53,12 +54,16 @@ class CitedValue(Value):
 
 NAME = "create_value"
 
-CREATE_VALUE = flat_tool(
-    NAME,
-    "Cite one number or word of a result, so that it is never typed. Put"
-    " {{artifact:value:ID}} into a sentence of the answer, with exactly this id.",
-    ValueInput,
-)
+
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tool that makes one."""
+    tool = flat_tool(
+        NAME,
+        "Cite one number or word of a result, so that it is never typed. Put"
+        " {{artifact:value:ID}} into a sentence of the answer, with exactly this id.",
+        ValueInput,
+    )
+    return (tool,)
 
 
 def problems(payload: JsonObject) -> Iterator[Problem]:
@@ -69,7 +74,7 @@ def problems(payload: JsonObject) -> Iterator[Problem]:
 
 
 KIND = PayloadKind(
-    tools=(CREATE_VALUE,),
+    tools=tools,
     limit=MAX_VALUES,
     problems=lambda _, payload, __: problems(payload),
     load=lambda _, payload: CitedValue.from_json(payload),

@@ -7,15 +7,11 @@ withdrawn too.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Annotated
 
 from artificer.artifacts.fields import text
 from artificer.artifacts.file_name import MAX_NAME
-from artificer.artifacts.json_schema import in_schema
-from artificer.artifacts.ref import SHOWN_KINDS, ArtifactKind, ArtifactRef, MadeKind, ShownKind
-from artificer.artifacts.tool import artifact_tool
-from artificer.contracts.definition import ToolDefinition
+from artificer.artifacts.ref import ArtifactKind, ArtifactRef, MadeKind
 from artificer.values.base import JsonObject, Meta, Problem, Value
 
 NAME = "withdraw_artifact"
@@ -33,46 +29,6 @@ class Withdrawal(Value):
     def subject(self) -> str:
         """The artifact as ``kind:id``."""
         return f"{self.kind}:{self.id}"
-
-
-class _WithdrawalOfShown(Value):
-    """An artifact to withdraw from a report that cites no values."""
-
-    kind: Annotated[ShownKind, Meta(description="What it is.")]
-    id: Annotated[
-        str, Meta(min_length=1, max_length=MAX_NAME, description="Its id; a file's name.")
-    ]
-
-
-_KIND_OR_VALUE = Annotated[
-    str,
-    in_schema({"type": "string", "enum": [*SHOWN_KINDS, "value"]}),
-    Meta(description="What it is."),
-]
-
-
-class _WithdrawalOfAny(Value):
-    """An artifact to withdraw from a report that may cite values."""
-
-    kind: _KIND_OR_VALUE
-    id: Annotated[
-        str, Meta(min_length=1, max_length=MAX_NAME, description="Its id; a file's name.")
-    ]
-
-
-@cache
-def tool(*, values: bool = False) -> ToolDefinition:
-    """Return the definition of the tool, whose schema is made when it is first offered.
-
-    ``values`` says whether the report may cite values.
-    """
-    return artifact_tool(
-        NAME,
-        "Take an artifact out of the report. Call this before you send a text that no longer cites"
-        " it: a text that drops a citation is refused otherwise. To change an artifact, make it"
-        " again with replace: true instead.",
-        _WithdrawalOfAny if values else _WithdrawalOfShown,
-    )
 
 
 def problems(arguments: JsonObject, made: tuple[ArtifactRef, ...]) -> tuple[Problem, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from artificer.artifacts.handover import Handover
+from artificer.artifacts.ref import with_artifact
 from artificer.contracts.definition import HANDOFF_ORIGIN
 from artificer.core import events as ev
 from artificer.core.conversation import labelled, results_of, with_message, with_sources
 from artificer.core.demands import demanded_again
-from artificer.core.gate import with_artifact
 from artificer.core.intents import AskApproval, CallTool, CheckReply, Intent
 from artificer.core.repeats import Done, Repeats, turn_digest
 from artificer.core.reports import made_or_withdrawn

@@ -7,11 +7,8 @@ may change with a release, the text that the model reads may not.
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
-from artificer.artifacts import catalog, withdraw
-from artificer.artifacts.binding import bind, offer
 from artificer.artifacts.binding.sources import Sources
 from artificer.artifacts.ref import ArtifactRef
 from artificer.contracts.definition import ToolDefinition, Toolset
@@ -80,7 +77,9 @@ def judge(
                 verdict = _refused_again(verdict, toolset.get(call.name))
         if verdict.verdict in ("allow", "ask") and verdict.digest and verdict.arguments:
             seen.add(verdict.digest)
-            made = _with_pending(made, toolset.get(call.name), verdict.arguments)
+            tool = toolset.get(call.name)
+            if tool is not None and tool.backend == "artifact":
+                made = _with_pending(made, tool, verdict.arguments)
         verdicts.append(verdict)
     return tuple(verdicts)
 
@@ -111,18 +110,17 @@ def _judge(
         return _invalid(call, parsed)
     arguments, text = parsed
     if tool.backend == "artifact":
-        arguments = catalog.normalised(tool, arguments)
-    checked = _checked(tool, arguments, rules, made)
-    arguments = checked.arguments
-    if tool.backend == "artifact":
+        arguments, problems = _checked(tool, arguments, rules, made)
         text = canonical(arguments).decode()
+    else:
+        problems = _problems(tool, arguments, rules)
     digest = call_digest(call.name, text)
     if digest in seen:
         return _refuse(
             call, "duplicate", "Not run again: this turn already has the same call.", text, digest
         )
-    if checked.problems:
-        return _invalid(call, checked.problems, text, digest)
+    if problems:
+        return _invalid(call, problems, text, digest)
     query = PolicyQuery(tool, arguments, rules.occasion, text)
     decision = decide_on(query, rules.policy, rules.consult)
     if decision.decision == "deny":
@@ -154,11 +152,20 @@ def _was_refused(call: ToolUseBlock, occasion: Occasion) -> bool:
 
 def _refused_again(verdict: Verdict, tool: ToolDefinition | None) -> Verdict:
     """Say that a refused call was refused before, and what the arguments at fault are."""
-    schema = offer.checked_schema(tool) if tool else {}
+    schema = _schema_of(tool) if tool else {}
     places = dict.fromkeys(problem.pointer for problem in verdict.problems[:_MAX_DESCRIBED])
     words = {at: clip(description_at(schema, at), _LONGEST_DESCRIPTION) for at in places}
     more = "\n".join([_AGAIN, *(f"{at}: {words_at}" for at, words_at in words.items() if words_at)])
     return verdict.replace(content=with_more(verdict.content, more))
+
+
+def _schema_of(tool: ToolDefinition) -> JsonObject:
+    """Return the schema that a call is checked against, with all rules of ``data``."""
+    if tool.backend != "artifact":
+        return tool.input_schema
+    from artificer.artifacts.binding import offer
+
+    return offer.checked_schema(tool)
 
 
 def cut_off(calls: tuple[ToolUseBlock, ...], limit: int) -> tuple[Verdict, ...]:
@@ -179,53 +186,26 @@ def call_digest(tool: str, arguments: str) -> str:
     return digest_of(canonical_typed({"arguments": arguments, "tool": tool}))
 
 
-class _Checked(NamedTuple):
-    """The arguments of a call as they run, with what their binding gives; and their problems."""
-
-    arguments: JsonObject
-    problems: tuple[Problem, ...]
-
-
 def _checked(
     tool: ToolDefinition, arguments: JsonObject, rules: _Rules, made: tuple[ArtifactRef, ...]
-) -> _Checked:
-    # The types of a function say more than the formats that stand for them, and not the same.
-    formats = rules.formats and tool.backend != "function"
-    if tool.backend != "artifact":
-        found = compile_schema(tool.input_schema, formats=formats).problems(arguments)
-        return _Checked(arguments, found)
-    takes, gives = offer.takes_data(tool), bind.gives_data(tool, arguments)
-    schema = offer.checked_schema(tool) if gives or not takes else offer.plain_schema(tool)
-    problems = compile_schema(schema, formats=formats).problems(arguments)
-    if not gives:
-        return _Checked(arguments, problems + catalog.check(tool.name, arguments, made))
-    bound = problems or bind.bind(tool, arguments, rules.sources)
-    if not isinstance(bound, bind.BoundCall):
-        return _Checked(arguments, bound + catalog.check(tool.name, arguments, made))
-    plain = compile_schema(offer.plain_schema(tool), formats=formats).problems(bound.plain)
-    resulting = plain + catalog.check(tool.name, bound.plain, made)
-    return _Checked(bound.arguments, tuple(bind.pointed(problem, bound) for problem in resulting))
+) -> tuple[JsonObject, tuple[Problem, ...]]:
+    from artificer.core.artifact_calls import checked
+
+    return checked(tool, arguments, made, rules.sources, formats=rules.formats)
 
 
 def _with_pending(
-    made: tuple[ArtifactRef, ...], tool: ToolDefinition | None, arguments: str
+    made: tuple[ArtifactRef, ...], tool: ToolDefinition, arguments: str
 ) -> tuple[ArtifactRef, ...]:
-    """Count what an approved call of this turn is about to make or to withdraw."""
-    if tool is None or tool.backend != "artifact":
-        return made
-    if tool.name == withdraw.NAME:
-        return withdraw.without(made, withdraw.withdrawal(json.loads(arguments)))
-    kind, artifact_id, title = catalog.identity(tool.name, json.loads(arguments))
-    payload = digest_of(arguments.encode())
-    ref = ArtifactRef(kind=kind, id=artifact_id, tool=tool.name, title=title, payload=payload)
-    return with_artifact(made, ref)
+    from artificer.core.artifact_calls import with_pending
+
+    return with_pending(made, tool, arguments)
 
 
-def with_artifact(made: tuple[ArtifactRef, ...], ref: ArtifactRef) -> tuple[ArtifactRef, ...]:
-    """Return ``made`` with ``ref`` instead of its namesake, or at the end."""
-    if any((r.kind, r.id) == (ref.kind, ref.id) for r in made):
-        return tuple(ref if (r.kind, r.id) == (ref.kind, ref.id) else r for r in made)
-    return (*made, ref)
+def _problems(tool: ToolDefinition, arguments: JsonObject, rules: _Rules) -> tuple[Problem, ...]:
+    # The types of a function say more than the formats that stand for them, and not the same.
+    formats = rules.formats and tool.backend != "function"
+    return compile_schema(tool.input_schema, formats=formats).problems(arguments)
 
 
 def _invalid(

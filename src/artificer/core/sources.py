@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from artificer.artifacts.binding.offer import is_bindable
+from artificer.artifacts.binding.bindable import is_bindable
 from artificer.artifacts.binding.sources import cited_label
 from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.core.rules import since

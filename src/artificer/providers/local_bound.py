@@ -16,10 +16,11 @@ from itertools import permutations, product
 from typing import NamedTuple
 
 from artificer.artifacts.binding.bind import inner
+from artificer.artifacts.binding.bindable import CITING, takes_data
 from artificer.artifacts.binding.fill import FILLS, Fill
-from artificer.artifacts.binding.offer import CITING, takes_data
 from artificer.artifacts.binding.shape import Column, DataShape, Place
 from artificer.artifacts.binding.shape_line import read_line
+from artificer.artifacts.tool_names import within
 from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.blocks import Message, ToolResultBlock
@@ -67,10 +68,10 @@ def bound(tool: ToolDefinition, named: NamedData) -> JsonObject | None:
     fill = FILLS.get(tool.name)
     found = list(_values(named) if fill is None else _rows(tool.name, fill, named))
     fresh = [view for view in found if (view.label, view.pointer) not in named.tried] or found
-    forms: list[JsonValue] = [_form(fill, view) for view in fresh[:MAX_FORMS]]
+    forms: list[JsonValue] = [_form(tool.name, view) for view in fresh[:MAX_FORMS]]
     if not forms:
         return None
-    return {"anyOf": forms} if len(forms) > 1 else _form(fill, fresh[0])
+    return {"anyOf": forms} if len(forms) > 1 else _form(tool.name, fresh[0])
 
 
 def _tried(name: str, arguments: object) -> tuple[str, str] | None:
@@ -156,18 +157,19 @@ def _named(columns: Sequence[Column], types: frozenset[str] | set[str]) -> list[
 # --- forms ------------------------------------------------------------------------------------
 
 
-def _form(fill: Fill | None, view: View) -> JsonObject:
+def _form(tool: str, view: View) -> JsonObject:
     """Return the schema of the arguments of one call."""
     members: JsonObject = {
         "title": {"enum": [*view.titles]},
         "data": {"const": view.data},
         "id": {"const": _id(view)},
     }
-    if fill is None:
+    if tool == CITING:
         return _closed({**members, "format": {"const": {"style": "grouped"}}})
-    if not fill.within:
+    member = within(tool)
+    if not member:
         return _closed(members)
-    return _closed({fill.within: _closed({"kind": {"const": fill.within}, **members})})
+    return _closed({member: _closed({"kind": {"const": member}, **members})})
 
 
 def _closed(members: JsonObject) -> JsonObject:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from artificer.artifacts import catalog
-from artificer.artifacts.binding import bind, offer
+from artificer.artifacts.binding import bind, bindable, offer
 from artificer.artifacts.binding.sources import Sources
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.ref import ArtifactRef
+from artificer.core import artifact_calls
 from artificer.core import events as ev
-from artificer.core.intents import Intent, JudgeCalls
 from artificer.core.record import EventLine, Line
-from artificer.core.sources import cited_in
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.core.verdict import Verdict
-from artificer.errors import ArtificerError, NotFoundError
+from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
+from artificer.runtime.cited_data import read_cited
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from artificer.values.canon import canonical, digest_of
@@ -28,32 +28,9 @@ from artificer.values.strict_json import parse_object
 _RUNS = ("allow", "ask")
 
 
-def data_for(state: RunState, intent: Intent, blobs: BlobStore) -> Mapping[str, bytes]:
-    """Return the data that the calls to be judged cite, by label; none for any other intent.
-
-    Data that is gone is left out, and the call that cites it is refused.
-
-    Raises:
-        TamperedError: a blob is not what was written.
-    """
-    if not isinstance(intent, JudgeCalls) or not state.sources:
-        return {}
-    return _read(state.history[-1].calls, state, blobs)
-
-
-def _read(calls: Sequence[ToolUseBlock], state: RunState, blobs: BlobStore) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    for label, digest in cited_in(calls, state.sources).items():
-        try:
-            found[label] = blobs.get(digest)
-        except NotFoundError:
-            continue
-    return found
-
-
 def binding_in(verdict: Verdict) -> tuple[str, str] | None:
     """Return the artifact of a call that was let through, and the label of what it is bound to."""
-    if verdict.verdict not in _RUNS or not offer.is_bindable(verdict.tool):
+    if verdict.verdict not in _RUNS or not bindable.is_bindable(verdict.tool):
         return None
     found = _of(verdict, "")
     return (found.artifact, found.label) if found.label else None
@@ -131,7 +108,7 @@ _CHECKS: dict[type[ev.Event], Callable[[RunState, Any, BlobStore], Iterator[Unfa
 
 def _claim(ref: ArtifactRef, blobs: BlobStore) -> Unfaithful | None:
     """Return an artifact that says it is bound, though no verdict has bound it."""
-    if not offer.is_bindable(ref.tool):
+    if not bindable.is_bindable(ref.tool):
         return None
     try:
         payload = _object(blobs.get(ref.payload))
@@ -150,7 +127,7 @@ def unfaithful_lines(lines: Sequence[Line], blobs: BlobStore) -> Iterator[tuple[
     made = any(
         isinstance(line, EventLine)
         and isinstance(line.event, ev.CallsJudged)
-        and any(offer.is_bindable(verdict.tool) for verdict in line.event.verdicts)
+        and any(bindable.is_bindable(verdict.tool) for verdict in line.event.verdicts)
         for line in lines
     )
     state = RunState()
@@ -163,7 +140,7 @@ def unfaithful_lines(lines: Sequence[Line], blobs: BlobStore) -> Iterator[tuple[
 
 def _is_bound(state: RunState, verdict: Verdict) -> bool:
     """Whether a verdict let a call through whose artifact says that it is bound."""
-    if not offer.is_bindable(verdict.tool) or verdict.verdict not in _RUNS:
+    if not bindable.is_bindable(verdict.tool) or verdict.verdict not in _RUNS:
         return False
     tool = state.run_spec.tools().get(verdict.tool)
     if tool is None or tool.backend != "artifact" or verdict.arguments is None:
@@ -173,7 +150,7 @@ def _is_bound(state: RunState, verdict: Verdict) -> bool:
 
 def _has_data(tool: str, arguments: JsonObject) -> bool:
     """Whether a payload says that it is bound. A cited value has no other form."""
-    return tool == offer.CITING or "data" in bind.inner(tool, arguments)
+    return tool == bindable.CITING or "data" in bind.inner(tool, arguments)
 
 
 def _follows(state: RunState, call: ToolUseBlock, verdict: Verdict, blobs: BlobStore) -> bool:
@@ -181,11 +158,12 @@ def _follows(state: RunState, call: ToolUseBlock, verdict: Verdict, blobs: BlobS
     arguments = parse_object(call.arguments)
     if tool is None or not isinstance(arguments, dict):
         return False
-    arguments = catalog.normalised(tool, arguments)
+    arguments = artifact_calls.normalised(tool, arguments)
     if not bind.gives_data(tool, arguments):
         return False
     labels = tuple(source.label for source in state.sources if source.digest is not None)
-    found = bind.bind(tool, arguments, Sources(labels, _read([call], state, blobs), frozenset()))
+    sources = Sources(labels, read_cited([call], state, blobs), frozenset())
+    found = bind.bind(tool, arguments, sources)
     if not isinstance(found, bind.BoundCall):
         return False
     return canonical(found.arguments).decode() == verdict.arguments

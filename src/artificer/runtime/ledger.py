@@ -31,8 +31,8 @@ from artificer.ports import (
 )
 from artificer.runtime.accounts import Charges
 from artificer.runtime.batch import Batch
-from artificer.runtime.bindings import data_for
 from artificer.runtime.budgets import NO_BUDGETS
+from artificer.runtime.cited_data import data_for
 from artificer.runtime.model_requests import size_of
 from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome

@@ -24,7 +24,8 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
-from artificer.runtime.bindings import data_for, unfaithful
+from artificer.runtime.bindings import unfaithful
+from artificer.runtime.cited_data import data_for
 from artificer.runtime.load import UNREDUCED, read_chain, read_records
 from artificer.runtime.requests import Requests, asks
 

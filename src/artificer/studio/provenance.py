@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from artificer.artifacts import catalog, placeholder
+from artificer.artifacts import placeholder
 from artificer.artifacts.binding.source import read_source
+from artificer.artifacts.binding.source_note import source_note_of
 from artificer.artifacts.binding.sources import cited_label
 from artificer.artifacts.build_catalog import is_build_tool
 from artificer.artifacts.ref import ArtifactRef
@@ -142,7 +143,7 @@ def artifact_trace(found: Traces, ref: ArtifactRef, payload: JsonObject) -> Arti
     """Return where an artifact comes from."""
     label = cited_label(payload) or ""
     words = language_of(ref.title).words
-    sentence = "" if is_build_tool(ref.tool) else catalog.source_note_of(ref.tool, payload, words)
+    sentence = "" if is_build_tool(ref.tool) else source_note_of(ref.tool, payload, words)
     made = found.calls.get(found.made.get((ref.kind, ref.id), ""))
     return ArtifactTrace(ref, sentence, label, made, found.of_label(label))
 

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from artificer.artifacts import catalog
 from artificer.artifacts.deliverable import Deliverable
+from artificer.backends.artifact import offered
 from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.contracts.definition import ToolDefinition, toolset
 from artificer.core.events import Event
@@ -144,7 +144,7 @@ class Rig:
         """The hand-made tools and the ``create_*`` tools."""
         return [
             self.tools,
-            ArtifactExecutor(self.blobs, catalog.report_tools(binding=self.binding)),
+            ArtifactExecutor(self.blobs, offered.report_tools(binding=self.binding)),
         ]
 
     def engine(self, provider: Provider, *, builder: Builder | None = None) -> Engine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from artificer.artifacts import catalog
+from artificer.backends.artifact import offered
 from artificer.backends.host.spec.tools import definitions
 from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import BACKENDS, Toolset, toolset
@@ -40,7 +40,7 @@ def require_fitting(policy: Policy, toolset: Toolset) -> None:
 
 def tools_of_builds() -> Toolset:
     """The tools of a build's runs, but for the commands that its project declares."""
-    return toolset((*definitions(Host(folder="/", write=True)), *catalog.tools()))
+    return toolset((*definitions(Host(folder="/", write=True)), *offered.tools()))
 
 
 def _installed(policy: Policy) -> tuple[str, ...]:

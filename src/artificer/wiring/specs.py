@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from artificer import core
 from artificer.agent_definition import AgentDefinition
-from artificer.artifacts.binding.offer import takes_data
+from artificer.artifacts.binding.bindable import takes_data
 from artificer.config import Config
 from artificer.contracts.definition import Toolset
 from artificer.contracts.model_settings import RequestSettings

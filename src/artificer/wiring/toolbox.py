@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from artificer.agent_definition import ExecutedTool
-from artificer.artifacts import catalog
+from artificer.backends.artifact import offered
 from artificer.backends.context import ExecutorContext, ToolServers
 from artificer.backends.function.decorator import FunctionTool
 from artificer.contracts.capabilities import Capabilities
@@ -150,7 +150,7 @@ def build_tools(
         "host": capabilities.host,
         "introspect": capabilities.introspect,
         "workspace": capabilities.workspaces,
-        "artifact": catalog.report_tools(binding=bindable) if KINDS[kind].makes_artifacts else (),
+        "artifact": offered.report_tools(binding=bindable) if KINDS[kind].makes_artifacts else (),
     }
     for name, registered in _CAPABILITIES.items():
         if granted[name]:

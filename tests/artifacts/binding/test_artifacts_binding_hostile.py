@@ -16,6 +16,7 @@ from artificer.artifacts.binding.numbers import decimal_of
 from artificer.artifacts.binding.offer import checked_schema
 from artificer.artifacts.binding.source_note import source_note, word
 from artificer.artifacts.binding.sources import Sources
+from artificer.backends.artifact import offered
 from artificer.contracts.definition import ToolDefinition
 from artificer.contracts.schema import compile_schema
 from artificer.render.language import language
@@ -24,7 +25,7 @@ from artificer.values.tokens import USUAL_BYTES_A_TOKEN
 
 pytestmark = pytest.mark.req("binding-hostile")
 
-TOOLS = {tool.name: tool for tool in catalog.report_tools(binding=True)}
+TOOLS = {tool.name: tool for tool in offered.report_tools(binding=True)}
 BAR = {"call": "t#1", "rows": "/r", "label": "n", "values": ["v"]}
 
 
@@ -242,7 +243,7 @@ def test_any_reply_and_any_data_are_answered(data: Any, source: Any, tool: str) 
 
 @pytest.mark.req("binding-cost")
 def test_data_cost_less_than_two_thousand_tokens_in_all_tools() -> None:
-    plain = {tool.name: sent(tool) for tool in catalog.report_tools()}
+    plain = {tool.name: sent(tool) for tool in offered.report_tools()}
     more = sum(sent(tool) - plain.get(tool.name, 0) for tool in TOOLS.values())
     assert more <= 2000 * USUAL_BYTES_A_TOKEN
 

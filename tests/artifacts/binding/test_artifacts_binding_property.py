@@ -11,16 +11,16 @@ import pytest
 from hypothesis import currently_in_test_context, event, given, settings
 from hypothesis import strategies as st
 
-from artificer.artifacts import catalog
 from artificer.artifacts.binding.bind import BoundCall, bind, inner, tidy
 from artificer.artifacts.binding.offer import checked_schema
 from artificer.artifacts.binding.source_note import source_note
 from artificer.artifacts.binding.sources import Sources
+from artificer.backends.artifact import offered
 from artificer.contracts.schema import compile_schema
 from artificer.render.language import language
 
 COLUMNS = ("name", "bytes", "share", "day", "ok", "__proto__", "größe")
-TOOLS = {tool.name: tool for tool in catalog.report_tools(binding=True)}
+TOOLS = {tool.name: tool for tool in offered.report_tools(binding=True)}
 
 NAMES = st.sampled_from(["a", "b", "c", "ä", "Z", "10", "9", "007", "true", "constructor"])
 NUMBERS = st.one_of(

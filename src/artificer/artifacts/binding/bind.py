@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from artificer.artifacts.binding.bindable import CITING, takes_data
 from artificer.artifacts.binding.fill import FILLS
 from artificer.artifacts.binding.form import CitedData, Data, tidied
-from artificer.artifacts.binding.offer import CITING, takes_data, within
 from artificer.artifacts.binding.resolve import resolve
 from artificer.artifacts.binding.resolved import BindingProblems
 from artificer.artifacts.binding.single import resolve_value
 from artificer.artifacts.binding.sources import Sources
+from artificer.artifacts.tool_names import payload_of, within
 from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, Problem
 
@@ -90,9 +91,7 @@ def pointed(problem: Problem, bound: BoundCall) -> Problem:
 
 def inner(name: str, arguments: JsonObject) -> JsonObject:
     """Return the payload within the arguments of a tool, with its binding."""
-    member = within(name)
-    payload = arguments.get(member) if member else arguments
-    return payload if isinstance(payload, dict) else {}
+    return payload_of(name, arguments) or {}
 
 
 def _with(name: str, arguments: JsonObject, payload: JsonObject) -> JsonObject:

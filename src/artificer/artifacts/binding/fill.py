@@ -229,10 +229,9 @@ def _ticks(shown: ShownRows) -> JsonObject:
 class Fill(Struct, frozen=True):
     """The payload of a tool, made of rows.
 
-    ``members`` are those of its payload that ``make`` writes; the payload is ``within`` a member of
-    the arguments, or is the arguments. At least ``least`` columns have to be shown, at most
-    ``limit``, and ``rows`` may be there. ``labelled`` says whether rows need a name, ``grid``
-    whether the cells of a column can be columns. ``hint`` are words about them, for the model.
+    ``members`` are those of its payload that ``make`` writes. At least ``least`` columns have to be
+    shown, at most ``limit``, and ``rows`` may be there. ``labelled`` says whether rows need a name,
+    ``grid`` whether the cells of a column can be columns. ``hint`` are words for the model.
     """
 
     make: Callable[[ShownRows], JsonObject]
@@ -241,7 +240,6 @@ class Fill(Struct, frozen=True):
     least: int = 1
     limit: int = 12
     labelled: bool = True
-    within: str = ""
     hint: str = ""
     grid: bool = False
 
@@ -275,10 +273,8 @@ FILLS: Mapping[str, Fill] = {
         limit=5,
         hint="The first of values are bars, the others lines.",
     ),
-    "create_table": Fill(
-        _table, ("columns", "rows"), rows=80, least=0, labelled=False, within="table"
-    ),
-    "create_list": Fill(_items, ("items",), rows=48, least=0, within="list"),
-    "create_checklist": Fill(_ticks, ("items",), rows=64, least=0, within="checklist"),
+    "create_table": Fill(_table, ("columns", "rows"), rows=80, least=0, labelled=False),
+    "create_list": Fill(_items, ("items",), rows=48, least=0),
+    "create_checklist": Fill(_ticks, ("items",), rows=64, least=0),
 }
 """How each tool whose artifact can be bound fills its payload."""

@@ -10,25 +10,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from artificer.artifacts.binding.bindable import (
+    CITING,
+    is_bindable,
+    members_of,
+    payload_schema,
+    takes_data,
+)
 from artificer.artifacts.binding.fill import FILLS
 from artificer.artifacts.binding.form import CitedData, Data
 from artificer.artifacts.json_schema import schema_of
+from artificer.artifacts.tool_names import within
 from artificer.contracts.definition import ToolDefinition
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.by_identity import ByIdentity
-
-CITING = "create_value"
-"""The tool whose artifact is a single value."""
-
-
-def is_bindable(name: str) -> bool:
-    """Return whether an artifact of this tool can be bound."""
-    return name in FILLS or name == CITING
-
-
-def takes_data(tool: ToolDefinition) -> bool:
-    """Return whether the tool takes ``data``, by its schema."""
-    return is_bindable(tool.name) and "data" in _properties(_payload_schema(tool))
 
 
 def with_data(tool: ToolDefinition) -> ToolDefinition:
@@ -37,14 +32,14 @@ def with_data(tool: ToolDefinition) -> ToolDefinition:
         return tool
     fill = FILLS.get(tool.name)
     replaced = fill.members if fill else ()
-    schema = _payload_schema(tool)
+    schema = payload_schema(tool)
     data = _brief(data_schema(tool.name), whole=True)
     if fill:
         description = f"A result's rows, instead of {', '.join(replaced)}. {fill.hint}"
         data["description"] = description.rstrip()
     changed: JsonObject = {
         **schema,
-        "properties": {**_properties(schema), "data": data},
+        "properties": {**members_of(schema), "data": data},
         "required": [name for name in _required(schema) if name not in replaced],
     }
     return tool.replace(input_schema=_with_payload(tool, changed))
@@ -59,7 +54,7 @@ def data_schema(name: str) -> JsonObject:
 @cache
 def _schema(form: type[Data | CitedData], grid: bool) -> JsonObject:
     schema = schema_of(form)
-    members = {n: m for n, m in _properties(schema).items() if grid or n != "across"}
+    members = {n: m for n, m in members_of(schema).items() if grid or n != "across"}
     return {**schema, "properties": members}
 
 
@@ -70,7 +65,7 @@ def _brief(schema: JsonObject, *, whole: bool = False) -> dict[str, Any]:
         items = schema["items"]
         brief["items"] = {"type": items["type"]} if isinstance(items, dict) else {}
     if whole:
-        members = _properties(schema)
+        members = members_of(schema)
         brief["properties"] = {n: _brief(m) for n, m in members.items() if isinstance(m, dict)}
         brief |= {"required": _required(schema), "additionalProperties": False}
     return brief
@@ -85,20 +80,20 @@ def checked_schema(tool: ToolDefinition) -> JsonObject:
 
 
 def _make_checked(tool: ToolDefinition) -> JsonObject:
-    schema = _payload_schema(tool)
+    schema = payload_schema(tool)
     whole = data_schema(tool.name)
-    named = _properties(_properties(schema)["data"])
-    members = {name: m for name, m in _properties(whole).items() if name in named}
+    named = members_of(members_of(schema)["data"])
+    members = {name: m for name, m in members_of(whole).items() if name in named}
     data: JsonObject = {**whole, "properties": members}
-    return _with_payload(tool, {**schema, "properties": {**_properties(schema), "data": data}})
+    return _with_payload(tool, {**schema, "properties": {**members_of(schema), "data": data}})
 
 
 def _make_plain(tool: ToolDefinition) -> JsonObject:
     fill = FILLS.get(tool.name)
     if fill is None:
         return {"type": "object"}
-    schema = _payload_schema(tool)
-    members = {name: member for name, member in _properties(schema).items() if name != "data"}
+    schema = payload_schema(tool)
+    members = {name: member for name, member in members_of(schema).items() if name != "data"}
     required = [*_required(schema), *fill.members]
     return _with_payload(tool, {**schema, "properties": members, "required": required})
 
@@ -114,22 +109,10 @@ def plain_schema(tool: ToolDefinition) -> JsonObject:
     return _plain(tool)
 
 
-def within(name: str) -> str:
-    """Return the member of the arguments that holds the payload; empty where they are one."""
-    fill = FILLS.get(name)
-    return fill.within if fill else ""
-
-
 def pointer(name: str) -> str:
     """Return the pointer of ``data`` in the arguments of a tool."""
     member = within(name)
     return f"/{member}/data" if member else "/data"
-
-
-def _payload_schema(tool: ToolDefinition) -> JsonObject:
-    member = within(tool.name)
-    found = _properties(tool.input_schema).get(member) if member else tool.input_schema
-    return found if isinstance(found, dict) else {}
 
 
 def _with_payload(tool: ToolDefinition, schema: JsonObject) -> JsonObject:
@@ -137,12 +120,7 @@ def _with_payload(tool: ToolDefinition, schema: JsonObject) -> JsonObject:
     if not member:
         return schema
     outer = tool.input_schema
-    return {**outer, "properties": {**_properties(outer), member: schema}}
-
-
-def _properties(schema: JsonValue) -> JsonObject:
-    found = schema.get("properties") if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
+    return {**outer, "properties": {**members_of(outer), member: schema}}
 
 
 def _required(schema: JsonObject) -> list[JsonValue]:

@@ -12,6 +12,7 @@ from unicodedata import category
 
 from artificer.artifacts.binding.form import CitedData, Data, RowCondition, RowGroup, default_name
 from artificer.artifacts.binding.numbers import decimal_of
+from artificer.artifacts.tool_names import payload_of
 from artificer.values.base import JsonObject, JsonValue
 from artificer.values.text import clip
 
@@ -23,6 +24,11 @@ _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 Phrases = Mapping[str, str]
 """Phrases by name, with {0} and {1} for what is filled in. A page has those of its language."""
+
+
+def source_note_of(tool: str, arguments: JsonObject, words: Phrases) -> str:
+    """Return the sentence that says where the numbers of stored arguments come from."""
+    return source_note(payload_of(tool, arguments) or {}, words)
 
 
 def source_note(payload: JsonObject, words: Phrases) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 from artificer.artifacts.fields import Id, Title
 from artificer.artifacts.payload import PayloadKind, count
 from artificer.artifacts.tool import wrapped_tool
+from artificer.contracts.definition import ToolDefinition
 from artificer.plugins import on_call
 from artificer.values.base import Meta, Value
 
@@ -30,20 +31,23 @@ class SvgSource(Value):
     ]
 
 
-CREATE_SVG = wrapped_tool(
-    "create_svg",
-    "Draw a simple vector diagram, such as an architecture or a flow. For data make a chart."
-    " Cite it in the answer as {{artifact:svg:ID}}, with exactly this id.",
-    SvgSource,
-    "svg",
-)
+def tools() -> tuple[ToolDefinition, ...]:
+    """Return the tool that makes one."""
+    tool = wrapped_tool(
+        "create_svg",
+        "Draw a simple vector diagram, such as an architecture or a flow. For data make a chart."
+        " Cite it in the answer as {{artifact:svg:ID}}, with exactly this id.",
+        SvgSource,
+        "svg",
+    )
+    return (tool,)
 
 
 _problems = on_call("artificer.artifacts.svg.payload:problems")
 _load = on_call("artificer.artifacts.svg.payload:load")
 
 KIND = PayloadKind(
-    tools=(CREATE_SVG,),
+    tools=tools,
     limit=MAX_SVGS,
     problems=lambda _, payload, __: _problems(payload),
     load=lambda _, payload: _load(payload),

@@ -18,7 +18,7 @@ class ArtifactExecutor:
     """Stores the payload of an artifact that has passed the gate."""
 
     def __init__(self, blobs: BlobStore, tools: tuple[ToolDefinition, ...]) -> None:
-        """``tools`` are those that are offered: ``catalog.report_tools()``, or the one of a
+        """``tools`` are those that are offered: ``report_tools()``, or the one of a
         build's run.
         """
         self._blobs = blobs

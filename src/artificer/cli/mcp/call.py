@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from artificer.agent import Agent
 from artificer.artifacts import catalog
 from artificer.artifacts.placeholder import placeholder
+from artificer.artifacts.tool_names import is_artifact_tool, kind_of
 from artificer.cli.mcp.ask import ClientApprover
 from artificer.cli.mcp.log import ClientLog, Records
 from artificer.cli.mcp.wire import Served
@@ -50,11 +51,11 @@ class Caller(ScriptedProvider):
     def _closing(self, result: ToolResultBlock) -> str:
         """The end of the run: an artifact that was made is cited, so that its report shows it."""
         arguments = parse_object(self._call.arguments)
-        made = catalog.is_artifact_tool(self._call.name) and not result.is_error
+        made = is_artifact_tool(self._call.name) and not result.is_error
         if not made or isinstance(arguments, tuple):
             return f"{self._call.name}: {result.status}."
         _, artifact, _ = catalog.identity(self._call.name, arguments)
-        return placeholder(catalog.kind_of(self._call.name), artifact)
+        return placeholder(kind_of(self._call.name), artifact)
 
 
 @dataclass

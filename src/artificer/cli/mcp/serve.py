@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from artificer.artifacts import catalog
+from artificer.backends.artifact import offered
 from artificer.backends.artifact.executor import ArtifactExecutor
 from artificer.backends.loader import load_folder
 from artificer.backends.mcp.settings import McpConfig
@@ -91,5 +91,5 @@ def _manifests(box: ToolBox, schemas: Mapping[str, JsonObject | None]) -> list[S
 
 
 def _artifacts(storage: OpenStorage, wanted: bool) -> list[Served]:
-    executor = ArtifactExecutor(storage.blobs, catalog.tools())
+    executor = ArtifactExecutor(storage.blobs, offered.tools())
     return [Served(tool, executor, "deliver", None) for tool in executor.tools if wanted]
