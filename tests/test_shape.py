@@ -28,8 +28,10 @@ PARAMETERS = 8
 
 LAZY = {
     "artificer.cli": "a command imports what it runs, so that `--help` is instant",
-    "artificer.archive": "most runs build nothing, and have no tree",
+    "artificer.archive": "a command reads one thing of a world",
     "artificer.backends.mcp.connection": "most servers are programs, and need no HTTP client",
+    "artificer.artifacts.binding.sources": "most results are cited by nothing",
+    "artificer.contracts.response_format": "most runs ask for no format",
     "artificer.core.gate": "most turns make no artifact",
     "artificer.dispatch.temporal.kind": "Temporal is an extra, and most workers do without",
     "artificer.executing": "most runs fork nothing and build nothing",
@@ -43,9 +45,10 @@ LAZY = {
     "artificer.telemetry.enable": "OpenTelemetry is an extra, and disabled unless it is loaded",
     "artificer.wiring.assemble": "most runs build nothing",
     "artificer.wiring.forks": "most forks are not of builds",
+    "artificer.wiring.resources": "most programs list no runs, and read no events",
     "artificer.wiring.policies": "Cedar is an extra, and most policies do without",
     "artificer.wiring.storage": "most worlds are not in memory",
-    "artificer.world": "most runs read no others and build nothing",
+    "artificer.world": "most runs read no others, and nobody reads their events",
 }
 """Modules whose functions may import our own modules, and why. A package means all of it."""
 

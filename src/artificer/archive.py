@@ -3,55 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, Unpack
 
 from msgspec import Struct, field
 
-from artificer.backends.workspace.audit import audit
-from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config, load_config
 from artificer.errors import ArtificerError, NotFoundError
-from artificer.policies.engine import consult_here
-from artificer.ports import Clock, Indexed, Provider, RunHead, Storage
-from artificer.recordings.export import export
-from artificer.recordings.file import compress
+from artificer.ports import Clock, Provider, RunHead, Storage
 from artificer.runs import History, Run
-from artificer.runtime.abandoned import abandoned_runs
-from artificer.runtime.compare import Comparison, compare
-from artificer.runtime.day_budget import DayBudget, day_budget
-from artificer.runtime.explain import Explanation, explain
-from artificer.runtime.kept import KeptHeads
-from artificer.runtime.listing import exists, newest
+from artificer.runtime.listing import find_run, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.queued import is_for_workers, waits_for_worker
-from artificer.runtime.replay import Replay, replay
-from artificer.runtime.run_list import RunFilter, RunLister, RunListing, run_query
-from artificer.runtime.search import Hit, Searcher, text_query
-from artificer.runtime.snapshot import state_of
-from artificer.runtime.summary import RunSummary, summarise
-from artificer.runtime.verify import Verification, verify
+from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system.clock import SystemClock
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.base import JsonObject
 from artificer.values.canon import digest_of
 from artificer.values.parameters import named_parameters
-from artificer.wiring.providers import mapper_of
 from artificer.wiring.storage_kinds import opened
 
 if TYPE_CHECKING:
+    from artificer.backends.workspace.service import Workspaces
     from artificer.runtime.builds.tree import BuildNode
+    from artificer.runtime.compare import Comparison
+    from artificer.runtime.day_budget import DayBudget
+    from artificer.runtime.explain import Explanation
     from artificer.runtime.family import ChildNode
+    from artificer.runtime.kept import KeptHeads
+    from artificer.runtime.replay import Replay
+    from artificer.runtime.run_list import RunFilter, RunLister, RunListing
+    from artificer.runtime.search import Hit
+    from artificer.runtime.summary import RunSummary
+    from artificer.runtime.verify import Verification
     from artificer.wiring.resources import WorldResources
-
-
-def is_of_build(run: str, runs: Collection[str]) -> bool:
-    """Whether a run was started by one of these runs that is a build."""
-    return "." in run and run.rpartition(".")[0] in runs
 
 
 @named_parameters()
@@ -83,6 +71,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     async def budget(self) -> DayBudget:
         """Return what the project has spent today, and its limits."""
+        from artificer.runtime.day_budget import day_budget
+
         now = self._clock.now()
         return await day_budget(self._storage.budget, self.config.budget.day, now)
 
@@ -127,6 +117,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         A finished one is read from two records. Without ``builds``, none that a build started.
         """
+        from artificer.runtime.summary import summarise
+
         journal, blobs = self._storage.journal, self._storage.blobs
         found: list[RunSummary] = []
         async for head in newest(journal, builds=builds, before=before):
@@ -154,6 +146,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         >>> for run in page.runs:
         ...     print(run.run, run.model, run.turns, run.prompt)
         """
+        from artificer.runtime.run_list import run_query
+
         query = run_query(**wanted)
         return await self._lister.page(query, limit, before, at_once=at_once, progress=progress)
 
@@ -176,15 +170,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         history = await self.history(run_id)
         if history.run.state.build is None:
             return []
-        from artificer.runtime.builds.tree import nodes
+        from artificer.runtime.builds.tree import build_tree
 
-        storage = self._storage
-        states = {
-            run: await state_of(storage, run)
-            for run in await self.runs()
-            if run.startswith(f"{run_id}.")
-        }
-        return nodes(run_id, history.lines, states)
+        return await build_tree(self._storage, run_id, history.lines)
 
     async def children(self, run_id: str) -> list[ChildNode]:
         """The runs of the agents that a run called as tools, each followed by its own children.
@@ -215,11 +203,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         >>> for hit in await world.archive.search('"overdue invoice" march'):
         ...     print(hit.run, hit.seq, hit.snippet)
         """
-        storage = self._storage
-        index = storage.search_index if isinstance(storage, Indexed) else None
-        query = text_query(words, kind, since)
-        searcher = Searcher(storage.journal, storage.blobs, index, query)
-        return await searcher.hits(limit, progress)
+        from artificer.runtime.search import searcher
+
+        return await searcher(self._storage, words, kind, since).hits(limit, progress)
 
     async def find(self, word: str) -> str:
         """Return the id of the only run that starts with ``word``, or of the newest for ``last``.
@@ -227,22 +213,14 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         Raises:
             NotFoundError: none does, or several do.
         """
-        journal = self._storage.journal
-        if plain("word", word) == "last":
-            async for head in newest(journal, builds=False):
-                return head.run
-        if await exists(journal, word):
-            return word
-        names = dict.fromkeys(await self.runs())
-        runs = [run for run in names if word and run.startswith(word)]
-        found = [run for run in runs if not is_of_build(run, names)] or runs
-        if len(found) == 1:
-            return found[0]
-        which = f"{len(found)} runs begin with" if found else "No run matches"
-        raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
+        return await find_run(self._storage.journal, plain("word", word))
 
     async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
         """Reduce a run's journal again and compare every digest. Raises NotFoundError."""
+        from artificer.policies.engine import consult_here
+        from artificer.runtime.replay import replay
+        from artificer.wiring.providers import mapper_of
+
         journal, blobs = self._storage.journal, self._storage.blobs
         spec = await first_spec(journal, blobs, run_id)
         provider = model or mapper_of(spec, self.config, self._providers)
@@ -250,6 +228,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
         """Return where two runs first differ, and how. Raises NotFoundError, TamperedError."""
+        from artificer.runtime.compare import compare
+
         journal, blobs = self._storage.journal, self._storage.blobs
         one, other = await load(journal, blobs, run_id), await load(journal, blobs, other_id)
         return compare(one, other, blobs)
@@ -259,15 +239,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         Raises NotFoundError, TamperedError.
         """
-        loaded = await load(self._storage.journal, self._storage.blobs, run_id)
-        below = await questions_below(self._storage, run_id, loaded.state)
-        spec = loaded.state.run_spec
-        if not await is_for_workers(self._storage.journal, run_id, spec):
-            return explain(loaded, below)
-        abandoned = await abandoned_runs(
-            self._storage, self.config.project_folder, run_id, loaded.state, loaded.lines
-        )
-        return explain(loaded, below, for_workers=True, abandoned=abandoned)
+        from artificer.runtime.explain import explained
+
+        return await explained(self._storage, self.config.project_folder, run_id)
 
     async def export_run(self, run_id: str) -> bytes:
         """Return a run with all its blobs as one compressed file, the same bytes every time.
@@ -276,6 +250,9 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
             NotFoundError: no such run, or a blob of it is missing.
             TamperedError: its journal is not what was written.
         """
+        from artificer.recordings.export import export
+        from artificer.recordings.file import compress
+
         return compress(await export(self._storage.journal, self._storage.blobs, run_id))
 
     async def verify(
@@ -287,6 +264,10 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         says whether today's journal extends each of them. ``progress`` is called after
         each step.
         """
+        from artificer.backends.workspace.audit import audit
+        from artificer.runtime.kept import KeptHeads
+        from artificer.runtime.verify import verify
+
         if kept is not None:
             instance("kept", kept, KeptHeads, "Read them: artificer.types.KeptHeads.read(text).")
         found = await verify(self._storage.journal, self._storage.blobs, kept, progress)
@@ -296,10 +277,14 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     @property
     def workspaces(self) -> Workspaces:
         """The world's workspaces. Their methods block."""
+        from artificer.backends.workspace.service import Workspaces
+
         return Workspaces(self._storage.blobs, self._storage.versions, self._clock.now)
 
     @cached_property
     def _lister(self) -> RunLister:
+        from artificer.runtime.run_list import RunLister
+
         return self._shared_lister or RunLister(self._storage)
 
     async def _heads(self) -> list[RunHead]:

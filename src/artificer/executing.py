@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,11 @@ from artificer.builds.facts import BuildOptions
 from artificer.contracts.output import OutputT
 from artificer.core.record import EventLine, Line
 from artificer.core.state import RunPhase, RunState
-from artificer.events import RunEvent
 from artificer.ports import BlobStore, Prompt, Record, RecordReader, Storage
 from artificer.runs import Run, text_of
 from artificer.runtime.engine import Send
 from artificer.runtime.load import first_spec, read_chain
 from artificer.runtime.snapshot import state_of
-from artificer.runtime.stream import watch
 from artificer.runtime.waiting import questions_below
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.conversation import EarlierMessages
@@ -35,7 +33,9 @@ from artificer.wiring.specs import Recorded
 
 if TYPE_CHECKING:
     from artificer.core.facts import OutputCheck
+    from artificer.events import RunEvent
     from artificer.runtime.fork import ForkChanges
+    from artificer.runtime.stream import RunStream
 
 
 async def started(
@@ -126,8 +126,19 @@ async def cancelled(resources: WorldResources, run_id: str, reason: str) -> Run:
     return await _run_of(resources.storage, run_id, state)
 
 
+def streamed(
+    resources: WorldResources, run_id: str, execute: Callable[..., Awaitable[Run[OutputT]]]
+) -> RunStream[Run[OutputT]]:
+    """Return a stream of the events of a run that it executes."""
+    from artificer.runtime.stream import RunStream
+
+    return RunStream(partial(resources.reader, run_id), execute)
+
+
 async def watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
     """Yield the events of a run; reading starts when the first one is requested."""
+    from artificer.runtime.stream import watch
+
     reader, storage = resources.reader(run_id, after), resources.storage
     text = partial(text_of, blobs=storage.blobs)
     async for event in watch(reader, storage.signals.is_watched, text, resources.project):

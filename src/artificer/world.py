@@ -21,12 +21,10 @@ from artificer.contracts.output import OutputT
 from artificer.core.signals import FollowUp, Signal
 from artificer.core.submission import USUAL, Submission
 from artificer.errors import AuthorError
-from artificer.events import RunEvent
-from artificer.executing import built, cancelled, forked, resumed, started, watched
+from artificer.executing import built, cancelled, forked, resumed, started, streamed, watched
 from artificer.ports import Approver, Attachment, Clock, Prompt, Requiring, Storage
 from artificer.runs import Run
 from artificer.runtime.observe import Observer
-from artificer.runtime.stream import RunStream
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.parameters import named_parameters, refuse_unknown
 from artificer.wiring.argument_places import place_of
@@ -44,12 +42,14 @@ from artificer.wiring.submitting import submit
 if TYPE_CHECKING:
     from artificer.archive import Archive
     from artificer.contracts.definition import Toolset
+    from artificer.events import RunEvent
     from artificer.guard.guarded import Guarded
     from artificer.guard.tools import Guardables, GuardOptions
     from artificer.maintenance import Maintenance
     from artificer.recordings.recording import Recording
     from artificer.runtime.builds.builder import Decider
     from artificer.runtime.fork import ForkChanges
+    from artificer.runtime.stream import RunStream
     from artificer.wiring.builds import Builds
     from artificer.wiring.checklists import Checklists
 
@@ -201,8 +201,7 @@ class World(AbstractAsyncContextManager["World"]):
         """Run a prompt, and provide a stream of its events. Raises what :meth:`run` raises."""
         run_id = self._resources.new_run_id(run_id)
         more: Any = {"approver": approver, "run_id": run_id, "history": history, "deps": deps}
-        reader = partial(self._resources.reader, run_id)
-        return RunStream(reader, partial(self.run, prompt, agent, **more))
+        return streamed(self._resources, run_id, partial(self.run, prompt, agent, **more))
 
     def events(self, run_id: str, *, after: int = 0) -> AsyncIterator[RunEvent]:
         """Yield a run's events after the record ``after``, even if another process executes it.

@@ -36,6 +36,7 @@ LIGHT_MODULES = {
     "artificer.values",
     "artificer.values.release",
     "artificer.values.text",
+    "artificer.values.unseen",
 }
 HEAVY = ("pydantic", "rich", "asyncio", "jsonschema_rs", "sqlite3", "anthropic", "openai")
 

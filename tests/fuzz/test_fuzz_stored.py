@@ -23,6 +23,7 @@ from artificer.backends.workspace.spec.version import read_version
 from artificer.config import Config
 from artificer.core import signals
 from artificer.core.record import decode, encode
+from artificer.core.tombstone import tombstone
 from artificer.errors import TamperedError
 from artificer.ports import Head, Record
 from artificer.recordings.file import compress, decompress
@@ -31,7 +32,7 @@ from artificer.runtime.load import load as load_run
 from artificer.runtime.replay import replay
 from artificer.runtime.snapshot import keep, restore
 from artificer.runtime.verify import cited
-from artificer.storage.chain import erased_by, place_named
+from artificer.storage.chain import place_named
 from artificer.storage.memory import MemoryJournal, MemorySnapshots
 from artificer.values.canon import canonical, digest_of
 from artificer.wiring.storage import open_storage
@@ -61,7 +62,7 @@ def missing(digest: str) -> bytes:
 def test_a_record_is_read_or_refused_and_what_is_read_can_be_written(value: Any) -> None:
     body = _json(value)
     place_named(body)
-    erased_by(body)
+    tombstone(body)
     line = declared(decode, body, missing)
     if line is not None:
         for digest in cited(line):
@@ -77,7 +78,7 @@ def test_a_record_is_read_or_refused_and_what_is_read_can_be_written(value: Any)
 @fuzz(60)
 def test_the_bytes_of_a_record_are_read_or_refused(body: bytes) -> None:
     place_named(body)
-    erased_by(body)
+    tombstone(body)
     declared(decode, body, missing)
 
 

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 
 from artificer.contracts.output import output_type
 from artificer.contracts.schema import compile_schema
-from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
-from artificer.contracts.strict_schema import strict
 from artificer.errors import AuthorError
 from artificer.values.base import CheckedValue, JsonObject, Meta, Problem
 from artificer.values.canon import canonical
@@ -57,6 +55,9 @@ class ResponseFormat(CheckedValue):
         schema = compile_schema(self.to_schema(), formats=formats and not self.type)
         problems = schema.problems(value)
         if problems and isinstance(value, dict):
+            from artificer.contracts.strict_dialect import OPENAI_STRICT
+            from artificer.contracts.strict_schema import strict
+
             lean = strict(self.to_schema(), OPENAI_STRICT).without_added_nulls(value)
             if not schema.problems(lean):
                 return json.dumps(lean, ensure_ascii=False), ()
@@ -92,6 +93,9 @@ def _usable(wanted: ResponseFormat) -> ResponseFormat:
     if len(wanted.json_schema.encode()) > MAX_SCHEMA:
         raise AuthorError(f"The schema of a response format has at most {MAX_SCHEMA} bytes.")
     compile_schema(schema)
+    from artificer.contracts.strict_dialect import ANTHROPIC_STRICT, OPENAI_STRICT
+    from artificer.contracts.strict_schema import strict
+
     fits = [strict(schema, dialect).fits for dialect in (OPENAI_STRICT, ANTHROPIC_STRICT)]
     if wanted.strict and not all(fits):
         raise AuthorError(

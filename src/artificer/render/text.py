@@ -8,7 +8,8 @@ from __future__ import annotations
 import html
 import re
 
-from artificer.values.text import UNPRINTABLE, fence_for, numbered
+from artificer.values.text import UNPRINTABLE, fence_for
+from artificer.values.unseen import numbered
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]>#|~&!$])")
 _OVERRIDES = re.compile("[\u202d\u202e]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -20,17 +21,18 @@ from artificer.core.intents import (
 )
 from artificer.core.record import EventLine, Line
 from artificer.core.state import RunPhase, RunState
-from artificer.ports import Question
-from artificer.runtime.abandoned import AbandonedRun
+from artificer.ports import Question, Storage
+from artificer.runtime.abandoned import AbandonedRun, abandoned_runs
 from artificer.runtime.bindings import binding_in
 from artificer.runtime.delays import retry_at
 from artificer.runtime.explain_build import next_of_build
 from artificer.runtime.explain_submitted import why_submitted, worker_command, workers_go_on
 from artificer.runtime.explain_why import why_of
-from artificer.runtime.load import Loaded
-from artificer.runtime.queued import is_queued
+from artificer.runtime.load import Loaded, load
+from artificer.runtime.queued import is_for_workers, is_queued
 from artificer.runtime.resuming import resume_command
 from artificer.runtime.turns import CallSummary, turns_of
+from artificer.runtime.waiting import questions_below
 from artificer.values.model import Usage
 from artificer.values.text import clip
 
@@ -81,6 +83,19 @@ class Explanation(Struct, frozen=True):
     bound: dict[str, str]
     queued: bool = False
     retry_at: int | None = None
+
+
+async def explained(storage: Storage, project_folder: Path, run: str) -> Explanation:
+    """Explain a run of a world whose project has this folder.
+
+    Raises NotFoundError, TamperedError.
+    """
+    loaded = await load(storage.journal, storage.blobs, run)
+    below = await questions_below(storage, run, loaded.state)
+    if not await is_for_workers(storage.journal, run, loaded.state.run_spec):
+        return explain(loaded, below)
+    abandoned = await abandoned_runs(storage, project_folder, run, loaded.state, loaded.lines)
+    return explain(loaded, below, for_workers=True, abandoned=abandoned)
 
 
 def explain(

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from artificer.core.intents import Intent
 from artificer.core.state import RunPhase, RunState
+from artificer.core.tombstone import tombstone
 from artificer.errors import OperatorError
 from artificer.ports import Head, IndexedRun, Record, Storage
 from artificer.runtime.load import UNREDUCED, Loaded, follow
 from artificer.runtime.run_rows import RunBeginning, beginning, row_of
 from artificer.runtime.snapshot import restored
-from artificer.runtime.verify import tombstone
 
 KEPT = 64
 """Unfinished runs whose states are kept, to continue from."""

@@ -1,8 +1,8 @@
-"""The runs of a world, newest first, read page by page."""
+"""The runs of a world: newest first, read page by page, or found by the beginning of an id."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 from artificer.errors import NotFoundError
 from artificer.ports import Journal, RunHead
@@ -28,6 +28,31 @@ async def newest(
             if head.head.seq and (builds or not await _of_build(journal, head.run, parents)):
                 yield head
         before = page[0].run
+
+
+def is_of_build(run: str, runs: Collection[str]) -> bool:
+    """Whether a run was started by one of these runs that is a build."""
+    return "." in run and run.rpartition(".")[0] in runs
+
+
+async def find_run(journal: Journal, word: str) -> str:
+    """Return the id of the only run that starts with ``word``, or of the newest for ``last``.
+
+    Raises:
+        NotFoundError: none does, or several do.
+    """
+    if word == "last":
+        async for head in newest(journal, builds=False):
+            return head.run
+    if await exists(journal, word):
+        return word
+    names = dict.fromkeys([head.run for head in await journal.runs() if head.head.seq])
+    runs = [run for run in names if word and run.startswith(word)]
+    found = [run for run in runs if not is_of_build(run, names)] or runs
+    if len(found) == 1:
+        return found[0]
+    which = f"{len(found)} runs begin with" if found else "No run matches"
+    raise NotFoundError(f"{which} {word!r}.", hint="`artificer runs` lists them.")
 
 
 async def exists(journal: Journal, run: str) -> bool:

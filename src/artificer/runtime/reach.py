@@ -7,10 +7,10 @@ its files.
 
 from __future__ import annotations
 
+from artificer.core.tombstone import tombstone
 from artificer.errors import NotFoundError
 from artificer.ports import BlobStore, Journal, RunHead, Signalled, Versions
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.verify import tombstone
 from artificer.values.canon import digests_in
 
 PAGE = 1_000

@@ -12,10 +12,10 @@ from artificer.core.events import PromptReceived, RunFinished
 from artificer.core.record import EventLine, decode
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
+from artificer.core.tombstone import tombstone
 from artificer.errors import TamperedError
 from artificer.ports import BlobStore, Head, IndexedRun, Record
 from artificer.runtime.queued import is_queued
-from artificer.runtime.verify import tombstone
 from artificer.runtime.waiting import questions_of
 from artificer.values.words import words_of
 

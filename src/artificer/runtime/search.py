@@ -17,6 +17,7 @@ from artificer.errors import ArtificerError, NotFoundError, OperatorError, Tampe
 from artificer.ports import (
     BlobStore,
     Found,
+    Indexed,
     IndexedText,
     Journal,
     Ordered,
@@ -24,6 +25,7 @@ from artificer.ports import (
     Reached,
     Record,
     SearchIndex,
+    Storage,
     TextQuery,
 )
 from artificer.runtime.listing import newest
@@ -202,6 +204,12 @@ async def _between(journal: Ordered, after: int, upto: int) -> AsyncIterator[Rec
 def text_query(words: str, kind: str | None = None, since: int = 0) -> TextQuery:
     """Return the query for words, ``"phrases"`` and beginnings of words (``word*``)."""
     return TextQuery(terms_of(_words(words)), optional("kind", kind), whole("since", since))
+
+
+def searcher(storage: Storage, words: str, kind: str | None, since: int) -> Searcher:
+    """Return what searches a world by its index, if its storage has one."""
+    index = storage.search_index if isinstance(storage, Indexed) else None
+    return Searcher(storage.journal, storage.blobs, index, text_query(words, kind, since))
 
 
 def _words(words: object) -> str:

@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from artificer.core.events import PromptReceived, RunFinished
 from artificer.core.record import EventLine, IntentLine, decode
+from artificer.core.tombstone import tombstone
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
 from artificer.runtime.load import load
 from artificer.runtime.queued import waits_for_worker
-from artificer.runtime.verify import tombstone
 
 
 class RunSummary(Struct, frozen=True):

@@ -6,13 +6,13 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field, structs
 
 from artificer.core import events as ev
 from artificer.core.record import EventLine, Line
+from artificer.core.tombstone import tombstone
 from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import Auditable, BlobStore, Head, Journal, Record, RunHead
 from artificer.runtime.bindings import unfaithful_lines
@@ -159,16 +159,6 @@ async def _kept(journal: Journal, head: RunHead) -> tuple[Head, list[Record]]:
         return Head(), await journal.read(head.run, limit=last)  # marked, and not yet removed
     except NotFoundError:
         return Head(seq=upto, hash=json.loads(tail[0].body)["prev"]), tail
-
-
-def tombstone(body: bytes) -> int:
-    """How many records a body is the tombstone of; 0 when it is none."""
-    if b'"RunPruned"' not in body:
-        return 0
-    with suppress(ValueError, KeyError, TypeError):
-        event = json.loads(body)["event"]
-        return int(event["records"]) if event["type"] == "RunPruned" else 0
-    return 0
 
 
 def _check_blobs(blobs: BlobStore, result: Verification, progress: ReportProgress) -> None:

@@ -12,8 +12,9 @@ from itertools import islice
 
 from msgspec import Struct
 
+from artificer.core.tombstone import tombstone
 from artificer.ports import Head
-from artificer.storage.chain import erased_by, is_sealed, next_world, place_named
+from artificer.storage.chain import is_sealed, next_world, place_named
 from artificer.storage.notes import ChainingBegan, parse_note
 from artificer.storage.recomputed import Caches, Recomputed
 from artificer.values.canon import digest_of
@@ -142,7 +143,7 @@ class _Audit:
         if record.body == b"":
             self._erased[record.run] = record.seq
         elif record.run in self._erased:
-            self._tombstones[record.run] = erased_by(record.body)
+            self._tombstones[record.run] = tombstone(record.body)
         self._ends[record.run] = Head(seq=record.seq, hash=record.hash)
         return _record_faults(record, before)
 

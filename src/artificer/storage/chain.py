@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
 from msgspec import MsgspecError, Struct, json
 
+from artificer.core.tombstone import tombstone
 from artificer.errors import (
     CanonicalError,
     Fenced,
@@ -124,15 +124,6 @@ def place_named(body: bytes) -> tuple[str, int, str] | None:
     return place.run, place.seq, place.prev
 
 
-def erased_by(body: bytes) -> int:
-    """How many records a body is the tombstone of; 0 when it is none."""
-    try:
-        event = orjson.loads(body)["event"]
-        return int(event["records"]) if event["type"] == "RunPruned" else 0
-    except (ValueError, KeyError, TypeError):
-        return 0
-
-
 def fenced(run: str, epoch: int, head: Head, found: RunHead | None) -> Fenced:
     """Return the error for an append at ``epoch`` and ``head`` to a run ``found`` elsewhere."""
     if found is None:
@@ -191,7 +182,7 @@ def emptied(run: str, seq: int, last: Record) -> NotFoundError | TamperedError:
 
     A run that was pruned ends with a tombstone, which says how many records it stands for.
     """
-    if seq <= erased_by(last.body) and digest_of(last.body) == last.hash:
+    if seq <= tombstone(last.body) and digest_of(last.body) == last.hash:
         return pruned(run)
     return TamperedError(
         f"Record {seq} of run {run} has lost its contents, and no tombstone says so.",

@@ -10,7 +10,7 @@ from unicodedata import category
 from markupsafe import Markup, escape
 
 from artificer.system.utc import utc_moment, utc_timestamp
-from artificer.values.text import UNSEEN, numbered
+from artificer.values.unseen import UNSEEN, numbered
 
 _STATUS = {
     "open": "running",

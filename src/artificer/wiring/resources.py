@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
@@ -30,8 +30,6 @@ from artificer.runtime.feed import Feed
 from artificer.runtime.observe import Observer, Observers
 from artificer.runtime.relay import Relay
 from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
-from artificer.runtime.run_list import RunLister
-from artificer.runtime.stream import EventReader
 from artificer.system.clock import SystemClock
 from artificer.values.arguments import new_run_id
 from artificer.values.base import Digest
@@ -44,6 +42,10 @@ from artificer.wiring.secrets import (
     redactor_of_everything,
 )
 from artificer.wiring.storage import OpenStorage
+
+if TYPE_CHECKING:
+    from artificer.runtime.run_list import RunLister
+    from artificer.runtime.stream import EventReader
 
 
 class WorldParts(TypedDict, total=False):
@@ -116,11 +118,15 @@ class WorldResources:
 
     def reader(self, run: str, after: int = 0) -> EventReader:
         """Return a reader of a run's events; the caller closes it."""
+        from artificer.runtime.stream import EventReader
+
         return EventReader(self.feed, self.storage, run, after)
 
     @cached_property
     def lister(self) -> RunLister:
         """Lists the runs of the world, and remembers how far it has read them."""
+        from artificer.runtime.run_list import RunLister
+
         return RunLister(self.storage.storage)
 
     @cached_property

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from artificer.artifacts.binding.source import Readable, read_source
 from artificer.values.base import JsonObject, Problem
 from artificer.values.text import clip
+
+if TYPE_CHECKING:
+    from artificer.artifacts.binding.source import Readable
 
 _SHOWN = 12
 
@@ -30,6 +33,8 @@ class Sources:
         if label not in self._labels or label not in self._data:
             return self._unknown(label, at)
         if label not in self._read:
+            from artificer.artifacts.binding.source import read_source
+
             self._read[label] = read_source(self._data[label])
         found = self._read[label]
         if isinstance(found, str):

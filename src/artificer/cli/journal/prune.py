@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from artificer.archive import Archive, is_of_build
+from artificer.archive import Archive
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
 from artificer.cli.configuration import configuration
@@ -19,6 +19,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.config import Config
 from artificer.errors import OperatorError
+from artificer.runtime.listing import is_of_build
 from artificer.runtime.summary import RunSummary
 from artificer.system.utc import utc_text
 from artificer.wiring.builds import unpromoted

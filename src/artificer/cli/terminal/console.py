@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from artificer.cli.terminal.exits import ReaderGone
-from artificer.values.text import UNSEEN
+from artificer.values.unseen import UNSEEN
 
 _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
 

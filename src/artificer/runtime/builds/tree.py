@@ -13,9 +13,11 @@ from artificer.builds.jobs import Check, StartRun
 from artificer.builds.summary import came_to
 from artificer.core.events import BuildAdvanced
 from artificer.core.intents import AdvanceBuild
-from artificer.core.record import EventLine, IntentLine
+from artificer.core.record import IntentLine, Line
 from artificer.core.state import RunState
+from artificer.ports import Storage
 from artificer.runtime.builds.outcome import child_id
+from artificer.runtime.snapshot import state_of
 from artificer.values.base import Digest
 from artificer.values.model import Usage
 
@@ -52,9 +54,14 @@ class BuildNode(Struct, frozen=True):
         return {"plan": 1, "spec": 1, "phase": 2, "code": 3}[self.step.partition("/")[0]]
 
 
-def nodes(
-    build: str, lines: Iterable[EventLine | IntentLine], states: Mapping[str, RunState]
-) -> list[BuildNode]:
+async def build_tree(storage: Storage, run: str, lines: Sequence[Line]) -> list[BuildNode]:
+    """Return the runs that a build started, as its records and theirs show them."""
+    started = [head.run for head in await storage.journal.runs() if head.head.seq]
+    below = [name for name in started if name.startswith(f"{run}.")]
+    return nodes(run, lines, {name: await state_of(storage, name) for name in below})
+
+
+def nodes(build: str, lines: Iterable[Line], states: Mapping[str, RunState]) -> list[BuildNode]:
     """The runs of a build by its records: the plan's first, then spec by spec, as they began.
 
     ``states`` are those of its runs, by id; one that is missing never began.
