@@ -23,10 +23,10 @@ SECONDS = 2.0  # of tests for each mutant
 STATUS = {0: "survived", 1: "killed", 3: "killed", 5: "untested", 33: "untested", None: "unchecked"}
 
 SCOPE = {
-    "core": "gate calls replies lifecycle turns budget reported repeats context window measure"
-    " reports policy conditions",
+    "core": "gate artifact_calls calls replies lifecycle turns budget reported repeats context"
+    " window measure reports policy conditions",
     "storage": "chain notes recomputed audit transaction anchor budget",
-    "runtime": "recovery ledger budgets load replay snapshot engine drive",
+    "runtime": "recovery ledger budgets load replay snapshot engine run_loop",
 }
 """The modules that decide. Of a package that is not named here every module is meant."""
 

@@ -116,7 +116,7 @@ class TestExport:
         """Content too long for an envelope is exported, and verify reports it when it is gone."""
         from artificer.ports import Call, Receipt
         from artificer.recordings.export import export
-        from artificer.runtime.verify import verify
+        from artificer.runtime.proving.verify import verify
         from artificer.testing.rig import Rig
 
         rig = Rig()

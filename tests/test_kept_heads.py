@@ -15,7 +15,7 @@ from artificer.agent import Agent
 from artificer.config import Config
 from artificer.ports import Head
 from artificer.providers.scripted import ScriptedProvider, say
-from artificer.runtime.kept import WORLD, KeptHeads
+from artificer.runtime.proving.kept import WORLD, KeptHeads
 from artificer.storage.sqlite.anchor import anchor_path
 
 pytestmark = pytest.mark.req("kept-heads")

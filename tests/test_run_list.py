@@ -15,7 +15,7 @@ from artificer.core.policy import Policy, Rule
 from artificer.errors import OperatorError
 from artificer.ports import Reached
 from artificer.providers.scripted import call, reply, say
-from artificer.runtime.run_list import NEAR, RunListing
+from artificer.runtime.listing.lister import NEAR, RunListing
 from artificer.storage.memory.run_index import MemoryRunIndex
 from artificer.storage.memory.storage import MemoryStorage
 

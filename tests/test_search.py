@@ -13,7 +13,7 @@ from artificer import Agent, Config, ScriptedProvider, World, tool
 from artificer.archive import Archive
 from artificer.ports import Indexed, IndexedText, Reached, Storage
 from artificer.providers.scripted import call, reply, say
-from artificer.runtime.search import Hit, Searcher, text_query
+from artificer.runtime.listing.search import Hit, Searcher, text_query
 from artificer.storage.memory.search_index import MemorySearchIndex
 from wrapped_journal import WrappedJournal
 

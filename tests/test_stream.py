@@ -17,9 +17,9 @@ from artificer.core.spec import Limits
 from artificer.errors import AuthorError, NotFoundError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runs import Run
-from artificer.runtime import feed
-from artificer.runtime.feed import Subscription
 from artificer.runtime.fork import ForkChanges
+from artificer.runtime.watching import feed
+from artificer.runtime.watching.feed import Subscription
 from artificer.values.blocks import TextBlock
 from artificer.values.model import ArgumentsDelta, ModelReply, TextDelta
 from artificer.world import World

@@ -13,7 +13,7 @@ import pytest
 import preloaded
 from artificer import events
 from artificer.config import Config
-from artificer.runtime.relayed import FOLDER, short_path
+from artificer.runtime.watching.relayed import FOLDER, short_path
 from artificer.system.files import private_folder
 from artificer.world import World
 

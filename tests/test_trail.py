@@ -21,8 +21,8 @@ from artificer.errors import OperatorError
 from artificer.ports import Journal, Record
 from artificer.providers.scripted import call, reply, say
 from artificer.recordings.recording import read_recording
-from artificer.runtime.kept import KeptHeads
-from artificer.runtime.trail import Trail, line_of
+from artificer.runtime.proving.kept import KeptHeads
+from artificer.runtime.proving.trail import Trail, line_of
 from artificer.testing.rig import SteppingClock
 from artificer.values.base import JsonValue
 from artificer.values.canon import digest_of

@@ -19,7 +19,7 @@ from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.cleaning import MAX_HELD, CleanDeltas, cleaned_reply
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.values.blocks import ReasoningBlock, TextBlock
 from artificer.values.model import (
     ArgumentsDelta,

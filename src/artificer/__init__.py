@@ -72,9 +72,9 @@ if TYPE_CHECKING:
     from artificer.runs import Run
     from artificer.runtime.builds.builder import Decider
     from artificer.runtime.fork import ForkChanges
-    from artificer.runtime.observe import Observer
-    from artificer.runtime.replay import Replay
-    from artificer.runtime.stream import RunStream
+    from artificer.runtime.proving.replay import Replay
+    from artificer.runtime.watching.observe import Observer
+    from artificer.runtime.watching.stream import RunStream
     from artificer.shortest import rerun, resume, run
     from artificer.values.model import ToolChoice, Usage
     from artificer.web import lifespan
@@ -118,14 +118,14 @@ _HOMES = {
     "Journal": "ports",
     "Limits": "core.spec",
     "ModelError": "errors",
-    "Observer": "runtime.observe",
+    "Observer": "runtime.watching.observe",
     "OperatorError": "errors",
     "Pause": "core.signals",
     "Policy": "core.policy",
     "Provider": "ports",
     "Question": "ports",
     "Receipt": "ports",
-    "Replay": "runtime.replay",
+    "Replay": "runtime.proving.replay",
     "Resolve": "core.signals",
     "ResponseFormat": "contracts.response_format",
     "Retry": "core.signals",
@@ -133,7 +133,7 @@ _HOMES = {
     "Rule": "core.policy",
     "Run": "runs",
     "RunContext": "ports",
-    "RunStream": "runtime.stream",
+    "RunStream": "runtime.watching.stream",
     "ScriptedProvider": "providers.scripted",
     "Steer": "core.signals",
     "Storage": "ports",

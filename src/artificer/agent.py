@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from artificer.ports import Approver
     from artificer.runs import Run
     from artificer.runtime.fork import ForkChanges
-    from artificer.runtime.observe import Observer
-    from artificer.runtime.stream import RunStream
+    from artificer.runtime.watching.observe import Observer
+    from artificer.runtime.watching.stream import RunStream
     from artificer.wiring.conversation import EarlierMessages
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from artificer.ports import Approver
-    from artificer.runtime.observe import Observer
+    from artificer.runtime.watching.observe import Observer
     from artificer.wiring.conversation import EarlierMessages
     from artificer.world import World
 

@@ -14,10 +14,10 @@ from artificer.config import Config, load_config
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.ports import Clock, Provider, RunHead, Storage
 from artificer.runs import History, Run
-from artificer.runtime.listing import find_run, newest
+from artificer.runtime.listing.queued import waits_for_worker
+from artificer.runtime.listing.runs import find_run, newest
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.queued import waits_for_worker
 from artificer.runtime.waiting import has_untaken, questions_below
 from artificer.system.clock import SystemClock
 from artificer.values.arguments import instance, plain, whole
@@ -29,16 +29,16 @@ from artificer.wiring.storage_kinds import opened
 if TYPE_CHECKING:
     from artificer.backends.workspace.service import Workspaces
     from artificer.runtime.builds.tree import BuildNode
-    from artificer.runtime.compare import Comparison
-    from artificer.runtime.day_budget import DayBudget
-    from artificer.runtime.explain import Explanation
-    from artificer.runtime.family import ChildNode
-    from artificer.runtime.kept import KeptHeads
-    from artificer.runtime.replay import Replay
-    from artificer.runtime.run_list import RunFilter, RunLister, RunListing
-    from artificer.runtime.search import Hit
-    from artificer.runtime.summary import RunSummary
-    from artificer.runtime.verify import Verification
+    from artificer.runtime.explaining.explanation import Explanation
+    from artificer.runtime.limits.day_budget import DayBudget
+    from artificer.runtime.listing.family import ChildNode
+    from artificer.runtime.listing.lister import RunFilter, RunLister, RunListing
+    from artificer.runtime.listing.search import Hit
+    from artificer.runtime.listing.summary import RunSummary
+    from artificer.runtime.proving.compare import Comparison
+    from artificer.runtime.proving.kept import KeptHeads
+    from artificer.runtime.proving.replay import Replay
+    from artificer.runtime.proving.verify import Verification
     from artificer.wiring.resources import WorldResources
 
 
@@ -71,7 +71,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     async def budget(self) -> DayBudget:
         """Return what the project has spent today, and its limits."""
-        from artificer.runtime.day_budget import day_budget
+        from artificer.runtime.limits.day_budget import day_budget
 
         now = self._clock.now()
         return await day_budget(self._storage.budget, self.config.budget.day, now)
@@ -117,7 +117,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         A finished one is read from two records. Without ``builds``, none that a build started.
         """
-        from artificer.runtime.summary import summarise
+        from artificer.runtime.listing.summary import summarise
 
         journal, blobs = self._storage.journal, self._storage.blobs
         found: list[RunSummary] = []
@@ -146,7 +146,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         >>> for run in page.runs:
         ...     print(run.run, run.model, run.turns, run.prompt)
         """
-        from artificer.runtime.run_list import run_query
+        from artificer.runtime.listing.lister import run_query
 
         query = run_query(**wanted)
         return await self._lister.page(query, limit, before, at_once=at_once, progress=progress)
@@ -179,7 +179,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         Raises NotFoundError, TamperedError.
         """
-        from artificer.runtime.family import children_of
+        from artificer.runtime.listing.family import children_of
 
         lines = (await self.history(run_id)).lines
         return await children_of(self._storage.journal, self._storage.blobs, run_id, lines)
@@ -203,7 +203,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         >>> for hit in await world.archive.search('"overdue invoice" march'):
         ...     print(hit.run, hit.seq, hit.snippet)
         """
-        from artificer.runtime.search import searcher
+        from artificer.runtime.listing.search import searcher
 
         return await searcher(self._storage, words, kind, since).hits(limit, progress)
 
@@ -218,7 +218,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
     async def replay(self, run_id: str, *, model: Provider | None = None) -> Replay:
         """Reduce a run's journal again and compare every digest. Raises NotFoundError."""
         from artificer.policies.engine import consult_here
-        from artificer.runtime.replay import replay
+        from artificer.runtime.proving.replay import replay
         from artificer.wiring.providers import mapper_of
 
         journal, blobs = self._storage.journal, self._storage.blobs
@@ -228,7 +228,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     async def diff(self, run_id: str, other_id: str) -> Comparison:
         """Return where two runs first differ, and how. Raises NotFoundError, TamperedError."""
-        from artificer.runtime.compare import compare
+        from artificer.runtime.proving.compare import compare
 
         journal, blobs = self._storage.journal, self._storage.blobs
         one, other = await load(journal, blobs, run_id), await load(journal, blobs, other_id)
@@ -239,7 +239,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         Raises NotFoundError, TamperedError.
         """
-        from artificer.runtime.explain import explained
+        from artificer.runtime.explaining.explanation import explained
 
         return await explained(self._storage, self.config.project_folder, run_id)
 
@@ -265,8 +265,8 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         each step.
         """
         from artificer.backends.workspace.audit import audit
-        from artificer.runtime.kept import KeptHeads
-        from artificer.runtime.verify import verify
+        from artificer.runtime.proving.kept import KeptHeads
+        from artificer.runtime.proving.verify import verify
 
         if kept is not None:
             instance("kept", kept, KeptHeads, "Read them: artificer.types.KeptHeads.read(text).")
@@ -283,7 +283,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _lister(self) -> RunLister:
-        from artificer.runtime.run_list import RunLister
+        from artificer.runtime.listing.lister import RunLister
 
         return self._shared_lister or RunLister(self._storage)
 
@@ -324,7 +324,7 @@ async def trail(archive: Archive, since: int = 0) -> AsyncIterator[JsonObject]:
     Of those recorded at ``since`` or later (milliseconds since 1970-01-01 UTC). The last entry
     says how many there were, and where the chain ended. Raises TamperedError.
     """
-    from artificer.runtime.trail import Trail
+    from artificer.runtime.proving.trail import Trail
     from artificer.wiring.secrets import redactor_of_everything
 
     storage, cleaner = archive._storage, redactor_of_everything(archive.config)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from artificer.core.facts import OutputCheck
     from artificer.events import RunEvent
     from artificer.runtime.fork import ForkChanges
-    from artificer.runtime.stream import RunStream
+    from artificer.runtime.watching.stream import RunStream
 
 
 async def started(
@@ -130,14 +130,14 @@ def streamed(
     resources: WorldResources, run_id: str, execute: Callable[..., Awaitable[Run[OutputT]]]
 ) -> RunStream[Run[OutputT]]:
     """Return a stream of the events of a run that it executes."""
-    from artificer.runtime.stream import RunStream
+    from artificer.runtime.watching.stream import RunStream
 
     return RunStream(partial(resources.reader, run_id), execute)
 
 
 async def watched(resources: WorldResources, run_id: str, after: int) -> AsyncIterator[RunEvent]:
     """Yield the events of a run; reading starts when the first one is requested."""
-    from artificer.runtime.stream import watch
+    from artificer.runtime.watching.stream import watch
 
     reader, storage = resources.reader(run_id, after), resources.storage
     text = partial(text_of, blobs=storage.blobs)

@@ -23,8 +23,8 @@ from artificer.runtime.keeping import (
 )
 from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.proving.verify import cited
 from artificer.runtime.snapshot import state_of
-from artificer.runtime.verify import cited
 from artificer.system.utc import utc_day
 from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine

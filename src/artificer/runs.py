@@ -208,7 +208,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         Raises TamperedError, or NotFoundError if the run has been pruned.
         """
-        from artificer.runtime.translator import Translator
+        from artificer.runtime.watching.translator import Translator
 
         translator = Translator(self.id)
         return [event for line in self._lines() for event in translator.record(line)]
@@ -219,7 +219,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         `world.archive.children` reads them, with their own children. Raises what `events` does.
         """
-        from artificer.runtime.family import called
+        from artificer.runtime.listing.family import called
 
         return tuple(called(self.id, self._lines()))
 

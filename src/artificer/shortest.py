@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from artificer.config import Config
     from artificer.ports import Approver, Prompt
     from artificer.runs import Run
-    from artificer.runtime.observe import Observer
+    from artificer.runtime.watching.observe import Observer
     from artificer.wiring.conversation import EarlierMessages
 
 

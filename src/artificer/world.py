@@ -24,7 +24,7 @@ from artificer.errors import AuthorError
 from artificer.executing import built, cancelled, forked, resumed, started, streamed, watched
 from artificer.ports import Approver, Attachment, Clock, Prompt, Requiring, Storage
 from artificer.runs import Run
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.values.arguments import instance, plain, whole
 from artificer.values.parameters import named_parameters, refuse_unknown
 from artificer.wiring.argument_places import place_of
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from artificer.recordings.recording import Recording
     from artificer.runtime.builds.builder import Decider
     from artificer.runtime.fork import ForkChanges
-    from artificer.runtime.stream import RunStream
+    from artificer.runtime.watching.stream import RunStream
     from artificer.wiring.builds import Builds
     from artificer.wiring.checklists import Checklists
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from artificer.ports import HasPermits, Permit, SharedLimit, StoragePlace
-from artificer.runtime.permits import PermitKeeper
+from artificer.runtime.limits.permits import PermitKeeper
 from artificer.wiring.storage_kinds import KINDS
 
 

@@ -45,7 +45,7 @@ from artificer.ports import (
     SpendingLimit,
 )
 from artificer.providers.scripted import call, reply, say
-from artificer.runtime.accounts import EXPIRES_MS
+from artificer.runtime.limits.accounts import EXPIRES_MS
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.values.model import Usage
 from artificer.wiring.engines import idle_engine

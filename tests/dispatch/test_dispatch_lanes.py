@@ -23,7 +23,7 @@ from artificer.dispatch.lanes import Lanes
 from artificer.dispatch.local import LocalDispatcher
 from artificer.ownership.local import LocalOwner
 from artificer.ports import CANCEL, DispatchedRun, HasPermits, SharedLimit, StoragePlace
-from artificer.runtime.permits import PermitKeeper
+from artificer.runtime.limits.permits import PermitKeeper
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.testing import ScriptedProvider
 from artificer.testing.dispatcher_suite import ScriptedSegments, serving

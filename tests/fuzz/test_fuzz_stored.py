@@ -29,9 +29,9 @@ from artificer.ports import Head, Record
 from artificer.recordings.file import compress, decompress
 from artificer.recordings.recording import check, read_recording
 from artificer.runtime.load import load as load_run
-from artificer.runtime.replay import replay
+from artificer.runtime.proving.replay import replay
+from artificer.runtime.proving.verify import cited
 from artificer.runtime.snapshot import keep, restore
-from artificer.runtime.verify import cited
 from artificer.storage.chain import place_named
 from artificer.storage.memory import MemoryJournal, MemorySnapshots
 from artificer.values.canon import canonical, digest_of

@@ -23,8 +23,8 @@ from artificer.recordings.answers import ModelOutcome, answer_of
 from artificer.recordings.export import export
 from artificer.recordings.recording import check, read_recording
 from artificer.runtime.load import load
-from artificer.runtime.replay import replay
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.replay import replay
+from artificer.runtime.proving.verify import verify
 from artificer.testing.rig import Rig, unpaired
 from artificer.values.model import ModelFailure, ModelReply
 

@@ -22,7 +22,7 @@ from artificer.policies.cedar import consult
 from artificer.policies.statements import statements
 from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.replay import replay
+from artificer.runtime.proving.replay import replay
 from artificer.testing.rig import Rig
 
 PERMIT = "permit(principal, action, resource);"

@@ -18,7 +18,7 @@ from artificer.providers.chat_wire import ChatDialect
 from artificer.providers.dialects import MessagesDialect, ResponsesDialect
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
-from artificer.runtime.replay import replay
+from artificer.runtime.proving.replay import replay
 from artificer.testing.rig import Rig
 from artificer.values.blocks import user
 from artificer.values.model import Usage

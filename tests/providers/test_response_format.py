@@ -22,7 +22,7 @@ from artificer.providers.local_fetch import model_path
 from artificer.providers.local_process import LocalServer
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
-from artificer.runtime.replay import replay
+from artificer.runtime.proving.replay import replay
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject
 from artificer.values.blocks import user

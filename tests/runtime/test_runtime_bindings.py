@@ -18,8 +18,8 @@ from artificer.providers.scripted import call, reply, say
 from artificer.render.html import to_html
 from artificer.render.markdown import to_markdown
 from artificer.report import make_report
-from artificer.runtime.bindings import Unfaithful, unfaithful_lines
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.bindings import Unfaithful, unfaithful_lines
+from artificer.runtime.proving.verify import verify
 from artificer.testing.rig import Rig
 from artificer.values.canon import digest_of
 

@@ -32,14 +32,14 @@ from artificer.ports import (
 )
 from artificer.providers.mapping import MAX_COUNT, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.accounts import EXPIRES_MS, Account
-from artificer.runtime.budgets import Budgets
 from artificer.runtime.engine import Engine
+from artificer.runtime.limits.accounts import EXPIRES_MS, Account
+from artificer.runtime.limits.budgets import Budgets
+from artificer.runtime.limits.permits import PermitKeeper
+from artificer.runtime.limits.request_permits import RequestPermits
 from artificer.runtime.load import load
-from artificer.runtime.observe import Observer
-from artificer.runtime.permits import PermitKeeper
-from artificer.runtime.request_permits import RequestPermits
 from artificer.runtime.snapshot import keep, restore
+from artificer.runtime.watching.observe import Observer
 from artificer.storage.memory import MemoryBudget, MemoryJournal, MemorySnapshots
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.system.utc import utc_day

@@ -14,7 +14,7 @@ from artificer.core.signals import Cancel, Decide, Pause, Retry, Signal
 from artificer.core.state import RunState
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runtime.engine import Engine
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.verify import verify
 from artificer.testing.rig import Rig
 from artificer.values.model import Usage
 from build_world import BASE, BuildWorld, plan_of

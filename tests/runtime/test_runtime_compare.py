@@ -15,9 +15,9 @@ from artificer import Limits, Policy, Rule, World
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.compare import compare
-from artificer.runtime.explain import explain
+from artificer.runtime.explaining.explanation import explain
 from artificer.runtime.load import load
+from artificer.runtime.proving.compare import compare
 from artificer.values.model import ModelFailure, ModelReply
 
 REFUSED = ModelFailure(code="bad_request", message="no such parameter")

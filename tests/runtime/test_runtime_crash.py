@@ -22,8 +22,8 @@ from artificer.core import events as ev
 from artificer.core.record import EventLine
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runtime.load import Loaded, load
-from artificer.runtime.replay import replay
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.replay import replay
+from artificer.runtime.proving.verify import verify
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.joined import JoinedStore
 from artificer.storage.sqlite import SqliteJournal

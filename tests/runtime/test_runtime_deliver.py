@@ -15,7 +15,7 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.ports import BlobStore
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock, ToolUseBlock

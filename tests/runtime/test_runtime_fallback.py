@@ -21,7 +21,7 @@ from artificer.providers.scripted import ScriptedProvider, ScriptedReply, call, 
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import load
 from artificer.runtime.snapshot import keep, restore
-from artificer.runtime.translator import Translator
+from artificer.runtime.watching.translator import Translator
 from artificer.storage.memory import MemorySnapshots
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject

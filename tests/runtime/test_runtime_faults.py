@@ -37,8 +37,8 @@ from artificer.ports import (
 from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load, read_chain
-from artificer.runtime.replay import replay
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.replay import replay
+from artificer.runtime.proving.verify import verify
 from artificer.storage.blobs.disk import DiskStore
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal

@@ -20,7 +20,7 @@ from artificer.core.state import RunPhase
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import Loaded, load
-from artificer.runtime.replay import replay
+from artificer.runtime.proving.replay import replay
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.model import ModelFailure, ModelReply
 

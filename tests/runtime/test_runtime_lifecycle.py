@@ -37,7 +37,7 @@ from artificer.ports import UNCLAIMED, Call, Claim, Lease, Memo, Probed, Receipt
 from artificer.providers import chat_wire, messages_wire, responses_wire
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.verify import verify
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject

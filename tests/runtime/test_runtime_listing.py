@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from artificer.ports import Head
-from artificer.runtime.listing import PAGE, exists, newest
+from artificer.runtime.listing.runs import PAGE, exists, newest
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.records import records_after
 

@@ -20,7 +20,7 @@ from artificer.errors import AuthorError, OperatorError, ToolDefinitionError
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.approvers import Refuser
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.blocks import (
     Message,

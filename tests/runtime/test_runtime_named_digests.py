@@ -12,8 +12,8 @@ from artificer.errors import TamperedError
 from artificer.ports import BlobStore, Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
-from artificer.runtime.replay import Replay, replay
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.replay import Replay, replay
+from artificer.runtime.proving.verify import verify
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig
 from artificer.values.canon import canonical, digest_of

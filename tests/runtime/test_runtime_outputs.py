@@ -15,7 +15,7 @@ from artificer.providers.openai_chat import OpenAIChat
 from artificer.providers.openai_responses import OpenAIResponses
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.verify import verify
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.testing.rig import Rig
 from artificer.values.blocks import ReasoningBlock, TextBlock, ToolUseBlock

@@ -23,7 +23,7 @@ from artificer.ports import (
     Record,
 )
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.verify import verify
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig, messages_of, unpaired

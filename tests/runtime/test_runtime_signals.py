@@ -18,7 +18,7 @@ from artificer.core.signal_events import follows
 from artificer.core.signals import Cancel, Pause, Signal, Steer
 from artificer.errors import TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.verify import verify
 from artificer.storage.memory import MemorySignals
 from artificer.testing.rig import Rig
 

@@ -28,7 +28,7 @@ from artificer.errors import OperatorError
 from artificer.ports import MAX_SIGNALS, Answer, Call, Question, Signals
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
-from artificer.runtime.verify import verify
+from artificer.runtime.proving.verify import verify
 from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.storage.sqlite import SqliteJournal
 from artificer.testing.rig import Rig, messages_of, unpaired

@@ -20,10 +20,10 @@ from artificer.recordings.export import export
 from artificer.recordings.recording import check, read_recording
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
-from artificer.runtime.observe import Observer
+from artificer.runtime.proving.verify import verify
 from artificer.runtime.reach import reachable
 from artificer.runtime.receipt_data import MAX_DATA_BYTES
-from artificer.runtime.verify import verify
+from artificer.runtime.watching.observe import Observer
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.testing.rig import Rig
 from artificer.values.base import JsonObject

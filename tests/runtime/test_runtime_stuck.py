@@ -17,10 +17,10 @@ from artificer.core.state import RunState
 from artificer.ports import Answer, Call, Question
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.recordings.rerun import rerun
-from artificer.runtime.explain import explain
+from artificer.runtime.explaining.explanation import explain
 from artificer.runtime.load import load
-from artificer.runtime.observe import Observer
 from artificer.runtime.snapshot import keep, restore
+from artificer.runtime.watching.observe import Observer
 from artificer.storage.memory import MemorySnapshots
 from artificer.testing.rig import Rig, messages_of, unpaired
 from artificer.values.base import JsonObject

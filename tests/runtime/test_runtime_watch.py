@@ -10,8 +10,8 @@ from artificer.core.state import RunState
 from artificer.events import CallFinished, ModelReplied, RunEnded
 from artificer.ports import BlobStore, Journal, Record, Snapshots
 from artificer.providers.scripted import call, reply, say
-from artificer.runtime.feed import Feed
-from artificer.runtime.stream import EventReader, watch
+from artificer.runtime.watching.feed import Feed
+from artificer.runtime.watching.stream import EventReader, watch
 from artificer.testing.rig import Rig
 from wrapped_journal import WrappedJournal
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from artificer import Agent, Policy, Rule, World, tool
-from artificer.runtime.listing import exists
+from artificer.runtime.listing.runs import exists
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -27,7 +27,7 @@ from artificer.dispatch.over_http import HttpWorker
 from artificer.errors import ForbiddenError
 from artificer.ports import Permit, SharedLimit
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.permits import PermitKeeper
+from artificer.runtime.limits.permits import PermitKeeper
 from artificer.storage.remote.client import ApiClient
 from artificer.storage.remote.serving import JobServer, LeaseTimes, SegmentAnswer
 from artificer.storage.remote.storage import RemoteStorage

@@ -23,7 +23,7 @@ from artificer.ports import (
     SpendingLimit,
 )
 from artificer.providers.scripted import ScriptedProvider
-from artificer.runtime.accounts import EXPIRES_MS
+from artificer.runtime.limits.accounts import EXPIRES_MS
 from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.storage.memory.storage import MemoryStorage
 from artificer.studio.access import Actor

@@ -14,7 +14,7 @@ from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.core.policy import Policy, Rule
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
-from artificer.runtime.run_list import RunLister
+from artificer.runtime.listing.lister import RunLister
 from artificer.studio.views.runs import SHOWN
 from artificer.world import World
 from test_run_list import FullDisk

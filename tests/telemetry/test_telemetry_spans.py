@@ -29,7 +29,7 @@ from artificer.ports import Answer, Call, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import ForkChanges, origin_of, plan_fork
 from artificer.runtime.load import load
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.telemetry.spans import Telemetry
 from artificer.testing.rig import Rig
 from artificer.values.blocks import TextBlock

@@ -27,7 +27,7 @@ from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.ports.clock import wall_time
 from artificer.providers.scripted import call, reply, say
-from artificer.runtime.observe import Observer, Observers
+from artificer.runtime.watching.observe import Observer, Observers
 from artificer.secrets.resolver import Secrets
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.telemetry.spans import Telemetry

@@ -15,7 +15,7 @@ from artificer.ports import (
     SegmentEnd,
     SharedLimit,
 )
-from artificer.runtime.permits import PermitKeeper, pause_s
+from artificer.runtime.limits.permits import PermitKeeper, pause_s
 from artificer.storage.memory.permits import MemoryPermits
 
 

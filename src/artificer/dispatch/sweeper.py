@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from artificer.core.idle import is_idle
 from artificer.core.signals import Cancel, Interrupt
 from artificer.core.submission import Submission
 from artificer.dispatch.assigned import AssignedRuns, Leading
@@ -22,10 +23,9 @@ from artificer.dispatch.callers import EndedCallers, caller_of, topmost
 from artificer.dispatch.segments import CHILD
 from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
+from artificer.runtime.listing.queued import is_for_workers
 from artificer.runtime.load import UNREADABLE, first_spec
-from artificer.runtime.queued import is_for_workers
-from artificer.runtime.run_loop import is_idle
-from artificer.runtime.signals import has_signal
+from artificer.runtime.proving.signals import has_signal
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool
 from artificer.core.record import EventLine, IntentLine
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.values.blocks import CallStatus, ToolUseBlock
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from artificer.core import events as ev
 from artificer.core.record import EventLine, IntentLine
 from artificer.health.exposition import Metric, single
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 
 
 class Tally(Observer):

@@ -8,7 +8,7 @@ from artificer.errors import OperatorError
 from artificer.ports import BlobStore, Journal
 from artificer.recordings.file import MAX_BYTES, RecordingHeader, blob_line, to_file
 from artificer.runtime.load import Loaded, load
-from artificer.runtime.verify import cited
+from artificer.runtime.proving.verify import cited
 
 
 async def export(journal: Journal, blobs: BlobStore, run: str, limit: int = MAX_BYTES) -> bytes:

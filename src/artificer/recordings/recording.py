@@ -13,9 +13,9 @@ from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record, 
 from artificer.recordings.export import gather
 from artificer.recordings.file import RecordingHeader, blob_of, decompress, to_file
 from artificer.runtime.load import load, read_chain
-from artificer.runtime.replay import replay
-from artificer.runtime.signals import last_taken, was_submitted
-from artificer.runtime.verify import cited
+from artificer.runtime.proving.replay import replay
+from artificer.runtime.proving.signals import last_taken, was_submitted
+from artificer.runtime.proving.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.values.arguments import RUN_ID

@@ -9,7 +9,7 @@ from artificer.core.record import EventLine, IntentLine, encode
 from artificer.core.state import RunState
 from artificer.core.transitions import reduce
 from artificer.ports import Head, NewRecord, PreparedRequest, Record
-from artificer.runtime.requests import Requests, asks
+from artificer.runtime.requests.prepared import Requests, asks
 
 
 class Batch:

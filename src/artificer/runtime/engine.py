@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from artificer.core import events as ev
 from artificer.core.facts import Judges
+from artificer.core.idle import IDLE
 from artificer.core.intents import CallTool, Intent
 from artificer.core.overruled import overruled
 from artificer.core.record import EventLine
@@ -30,13 +31,13 @@ from artificer.runtime.doubts import ask_world, possibly_running
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
-from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
 from artificer.runtime.recovery import calls_made, recover
-from artificer.runtime.run_loop import IDLE, RunLoop
+from artificer.runtime.run_loop import RunLoop
 from artificer.runtime.snapshot import Snapshotter, restore
 from artificer.runtime.waiting import unfinished_above
+from artificer.runtime.watching.observe import Observer
 from artificer.values.release import RELEASE
 
 Send = Callable[[], Awaitable[object]] | None

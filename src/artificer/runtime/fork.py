@@ -16,7 +16,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import NotFoundError, OperatorError
 from artificer.ports import Attachment, Journal
-from artificer.runtime.bindings import binding_in
+from artificer.runtime.proving.bindings import binding_in
 from artificer.values.parameters import named_parameters
 
 _SETTLED = (RunPhase.GENERATING, RunPhase.STALLED, RunPhase.BUILDING, RunPhase.FINISHED)

@@ -23,8 +23,8 @@ from artificer.ports import (
     Versions,
 )
 from artificer.runtime.progress import ReportProgress, unreported
+from artificer.runtime.proving.verify import Verification, verify
 from artificer.runtime.reach import reachable
-from artificer.runtime.verify import Verification, verify
 
 ATTEMPTS = 5
 """The limit on repeated scans of a journal's blobs because runs continued meanwhile."""

@@ -29,15 +29,15 @@ from artificer.ports import (
     Settlement,
     Spending,
 )
-from artificer.runtime.accounts import Charges
 from artificer.runtime.batch import Batch
-from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.cited_data import data_for
-from artificer.runtime.model_requests import size_of
-from artificer.runtime.observe import Observer
+from artificer.runtime.limits.accounts import Charges
+from artificer.runtime.limits.budgets import NO_BUDGETS
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.requests import Requests
+from artificer.runtime.requests.prepared import Requests
+from artificer.runtime.requests.sending import size_of
 from artificer.runtime.snapshot import Snapshotter
+from artificer.runtime.watching.observe import Observer
 from artificer.system.tasks import checkpoint, finished, shielded
 
 log = logging.getLogger("artificer.runtime.ledger")

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from artificer.core.events import Event
 from artificer.ports import Settlement
-from artificer.runtime.accounts import NO_CHARGES, Charges
+from artificer.runtime.limits.accounts import NO_CHARGES, Charges
 
 
 class Outcome(Struct, frozen=True, gc=False):

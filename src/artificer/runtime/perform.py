@@ -29,11 +29,11 @@ from artificer.ports import (
     Provider,
     Question,
 )
-from artificer.runtime.budgets import NO_BUDGETS, Budgets
 from artificer.runtime.effects_log import log
+from artificer.runtime.limits.budgets import NO_BUDGETS, Budgets
+from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
-from artificer.runtime.model_requests import ModelRequests
-from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
+from artificer.runtime.requests.sending import ModelRequests
 from artificer.runtime.tool_calls import ToolCalls
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from artificer.builds.jobs import CancelRun
 from artificer.core import events as ev
+from artificer.core.idle import IDLE
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate, Intent
 from artificer.core.overruled import overruled
 from artificer.core.rules import since
@@ -20,22 +21,14 @@ from artificer.runtime.idle_runs import IdleRuns
 from artificer.runtime.late_results import CallFollower, LateResults
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.notifier import SignalNotifier
-from artificer.runtime.observe import Observer
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
-from artificer.runtime.requests import asks
+from artificer.runtime.requests.prepared import asks
 from artificer.runtime.tool_calls import unstopped
+from artificer.runtime.watching.observe import Observer
 from artificer.system.tasks import end_all
 
-IDLE = (RunPhase.FINISHED, RunPhase.STALLED, RunPhase.PAUSED)
-"""Phases that last until a signal arrives or the run is resumed."""
-
 _Task = asyncio.Task[Outcome]
-
-
-def is_idle(state: RunState) -> bool:
-    """Whether nothing of a run is in progress: it has ended, or waits for something."""
-    return state.only_waits or state.phase in IDLE
 
 
 class RunLoop:

@@ -11,13 +11,13 @@ from artificer.artifacts.ref import ArtifactRef
 from artificer.artifacts.ticked import TickedChecklist, ticked
 from artificer.artifacts.ticks import ItemTick
 from artificer.core.events import Event
+from artificer.core.idle import is_idle
 from artificer.core.signals import Tick, read_signal
 from artificer.core.state import RunState
 from artificer.core.ticks import tick_event
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore
 from artificer.runtime.engine import Engine
-from artificer.runtime.run_loop import is_idle
 from artificer.runtime.snapshot import restore
 
 log = logging.getLogger("artificer.ticks")

@@ -11,7 +11,7 @@ from artificer.builds.summary import job_in_words
 from artificer.core.intents import AdvanceBuild, AskApproval, CallTool, Compact, Generate
 from artificer.core.record import IntentLine, Line
 from artificer.core.state import RunState
-from artificer.runtime.day_budget import DayBudget
+from artificer.runtime.limits.day_budget import DayBudget
 from artificer.studio.words import money, thousands
 
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 
 from artificer.errors import MissingExtraError
-from artificer.runtime.observe import Observer, Observers
+from artificer.runtime.watching.observe import Observer, Observers
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The environment variable that enables content in instrumentations."""

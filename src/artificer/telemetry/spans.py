@@ -24,7 +24,7 @@ from artificer.core.steps import call_of
 from artificer.core.transitions import reduce
 from artificer.core.window import sent
 from artificer.errors import ArtificerError
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.telemetry import content
 from artificer.telemetry.meters import Attributes, Meters
 from artificer.telemetry.parents import parent_of, traceparent_of

@@ -41,9 +41,9 @@ from artificer.providers.scripted import ScriptedProvider, ScriptedReply
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import load
 from artificer.runtime.notifier import SignalNotifier
-from artificer.runtime.observe import Observer
 from artificer.runtime.perform import Performer
-from artificer.runtime.replay import Replay, replay
+from artificer.runtime.proving.replay import Replay, replay
+from artificer.runtime.watching.observe import Observer
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.values.base import JsonObject

@@ -19,8 +19,6 @@ from artificer.core.spec import Limits
 from artificer.core.state import RunState
 from artificer.errors import ConfigError, NotFoundError, OperatorError
 from artificer.ports import SpendingLimit
-from artificer.runtime.accounts import Account
-from artificer.runtime.budgets import Budgets
 from artificer.runtime.builds.builder import Decider, TreeBuilder
 from artificer.runtime.builds.children import Children
 from artificer.runtime.builds.detect import Project, detected
@@ -31,6 +29,8 @@ from artificer.runtime.builds.prompts import FOLDER, load_prompts
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
 from artificer.runtime.engine import Engine
+from artificer.runtime.limits.accounts import Account
+from artificer.runtime.limits.budgets import Budgets
 from artificer.runtime.snapshot import state_of
 from artificer.values.arguments import path as named
 from artificer.values.base import JsonValue

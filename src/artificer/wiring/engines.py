@@ -13,11 +13,11 @@ from artificer.core.spec import RunSpec
 from artificer.errors import AuthorError
 from artificer.ports import Approver, Provider
 from artificer.providers.caller import NAME as CALLER
-from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine
-from artificer.runtime.observe import Observer, Observers
+from artificer.runtime.limits.budgets import NO_BUDGETS
+from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS
 from artificer.runtime.perform import Performer
-from artificer.runtime.request_permits import NO_REQUEST_PERMITS
+from artificer.runtime.watching.observe import Observer, Observers
 from artificer.telemetry.enable import with_telemetry
 from artificer.values.arguments import instance, offers
 from artificer.wiring.providers import mapper_of

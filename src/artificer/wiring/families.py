@@ -15,12 +15,12 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import Submission
 from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError
 from artificer.ports import SpendingLimit
-from artificer.runtime.budgets import NO_BUDGETS
 from artificer.runtime.engine import Engine, Outdated
-from artificer.runtime.family import agent_calls
+from artificer.runtime.limits.budgets import NO_BUDGETS
+from artificer.runtime.listing.family import agent_calls
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.signals import has_signal
+from artificer.runtime.proving.signals import has_signal
 from artificer.runtime.snapshot import state_of
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.release import RELEASE

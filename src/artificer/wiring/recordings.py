@@ -11,7 +11,7 @@ from artificer.ports import Provider
 from artificer.recordings.recording import Recording, check, import_into, read_recording
 from artificer.recordings.rerun import rerun
 from artificer.runtime.load import first_spec, load
-from artificer.runtime.replay import replay
+from artificer.runtime.proving.replay import replay
 from artificer.values.arguments import shown
 from artificer.wiring.providers import mapper_of
 from artificer.wiring.resources import WorldResources

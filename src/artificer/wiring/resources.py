@@ -24,12 +24,12 @@ from artificer.ports import (
     SecretSource,
     SpendingLimit,
 )
-from artificer.runtime.accounts import Account
-from artificer.runtime.budgets import Budgets
-from artificer.runtime.feed import Feed
-from artificer.runtime.observe import Observer, Observers
-from artificer.runtime.relay import Relay
-from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
+from artificer.runtime.limits.accounts import Account
+from artificer.runtime.limits.budgets import Budgets
+from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, RequestPermits
+from artificer.runtime.watching.feed import Feed
+from artificer.runtime.watching.observe import Observer, Observers
+from artificer.runtime.watching.relay import Relay
 from artificer.system.clock import SystemClock
 from artificer.values.arguments import new_run_id
 from artificer.values.base import Digest
@@ -44,8 +44,8 @@ from artificer.wiring.secrets import (
 from artificer.wiring.storage import OpenStorage
 
 if TYPE_CHECKING:
-    from artificer.runtime.run_list import RunLister
-    from artificer.runtime.stream import EventReader
+    from artificer.runtime.listing.lister import RunLister
+    from artificer.runtime.watching.stream import EventReader
 
 
 class WorldParts(TypedDict, total=False):
@@ -118,14 +118,14 @@ class WorldResources:
 
     def reader(self, run: str, after: int = 0) -> EventReader:
         """Return a reader of a run's events; the caller closes it."""
-        from artificer.runtime.stream import EventReader
+        from artificer.runtime.watching.stream import EventReader
 
         return EventReader(self.feed, self.storage, run, after)
 
     @cached_property
     def lister(self) -> RunLister:
         """Lists the runs of the world, and remembers how far it has read them."""
-        from artificer.runtime.run_list import RunLister
+        from artificer.runtime.listing.lister import RunLister
 
         return RunLister(self.storage.storage)
 

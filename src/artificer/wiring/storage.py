@@ -42,7 +42,7 @@ from artificer.runtime.notifier import SignalNotifier
 from artificer.wiring.storage_kinds import PARTS, opened
 
 if TYPE_CHECKING:
-    from artificer.runtime.permits import PermitKeeper
+    from artificer.runtime.limits.permits import PermitKeeper
 
 
 class OpenStorage:
@@ -145,14 +145,14 @@ class OpenStorage:
     @cached_property
     def permits(self) -> PermitKeeper:
         """The permits that this process holds."""
-        from artificer.runtime.permits import PermitKeeper
+        from artificer.runtime.limits.permits import PermitKeeper
 
         return PermitKeeper(self.shared_permits)
 
     @cached_property
     def own_permits(self) -> PermitKeeper:
         """The permits of limits that count for this process alone."""
-        from artificer.runtime.permits import PermitKeeper
+        from artificer.runtime.limits.permits import PermitKeeper
         from artificer.storage.memory.permits import MemoryPermits
 
         return PermitKeeper(MemoryPermits())

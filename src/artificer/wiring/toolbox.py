@@ -19,7 +19,7 @@ from artificer.core.kinds import KINDS, RunKind
 from artificer.errors import ConfigError
 from artificer.plugins import load, on_call
 from artificer.ports import Executor
-from artificer.runtime.view import JournalReader
+from artificer.runtime.watching.view import JournalReader
 from artificer.system.private_memory import keep_memory_private
 from artificer.values.by_identity import ByIdentity
 from artificer.values.model import ToolChoice

@@ -31,7 +31,7 @@ from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
 from artificer.runtime.builds.perform import TreePerformer
 from artificer.runtime.builds.worktrees import Worktree
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.values.model import ModelFailure
 
 pytestmark = pytest.mark.req("build-control")

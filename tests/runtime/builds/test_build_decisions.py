@@ -22,7 +22,7 @@ from artificer.core.signals import Decide, Retry, Revise
 from artificer.errors import Fenced, InvalidValueError, OperatorError
 from artificer.providers.scripted import ScriptedProvider
 from artificer.runs import Run
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 
 SMALL = BuildOptions(size="small", parallel=2)
 

@@ -11,7 +11,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.errors import NotFoundError
-from artificer.runtime.explain_build import option_for
+from artificer.runtime.explaining.build import option_for
 
 MAX_LINES = 100_000
 """Lines of a diff that are printed."""

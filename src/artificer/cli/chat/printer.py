@@ -12,8 +12,8 @@ from artificer.cli.terminal.words import duration
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.state import RunState
 from artificer.ports import CallProgress
-from artificer.runtime.observe import Observer
-from artificer.runtime.translator import Translator
+from artificer.runtime.watching.observe import Observer
+from artificer.runtime.watching.translator import Translator
 from artificer.values.failure_words import FAILURES
 from artificer.values.model import Delta
 

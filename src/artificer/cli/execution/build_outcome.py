@@ -12,7 +12,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, joined, tokens
 from artificer.runs import Run
 from artificer.runtime.builds.tree import BuildNode
-from artificer.runtime.explain_build import option_for
+from artificer.runtime.explaining.build import option_for
 
 
 def deliver_build(

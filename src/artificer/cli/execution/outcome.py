@@ -17,7 +17,7 @@ from artificer.config import Config
 from artificer.errors import OperatorError
 from artificer.report import Views
 from artificer.runs import Run
-from artificer.runtime.resuming import resume_command
+from artificer.runtime.explaining.resuming import resume_command
 from artificer.values.failure_words import FAILURES
 from artificer.wiring.known_providers import key_variable
 from artificer.world import World

@@ -26,8 +26,8 @@ from artificer.events import (
     RunStarted,
     TurnStarted,
 )
-from artificer.runtime.observe import Observer
-from artificer.runtime.translator import Translator
+from artificer.runtime.watching.observe import Observer
+from artificer.runtime.watching.translator import Translator
 from artificer.values.failure_words import FAILURES
 from artificer.values.model import ArgumentsDelta, Delta, FormedDelta, ReasoningDelta, RetryDelta
 

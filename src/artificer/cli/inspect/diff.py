@@ -14,7 +14,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
-from artificer.runtime.compare import Comparison, Difference
+from artificer.runtime.proving.compare import Comparison, Difference
 
 WIDTH = 140
 """Characters of a line that is shown."""

@@ -10,7 +10,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, joined, tokens
-from artificer.runtime.explain import SHOWN, Explanation, Refusal
+from artificer.runtime.explaining.explanation import SHOWN, Explanation, Refusal
 
 WIDTH = 160
 """Characters of one line."""

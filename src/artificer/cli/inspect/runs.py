@@ -19,9 +19,9 @@ from artificer.cli.terminal.table import print_table
 from artificer.cli.terminal.words import cost, milliseconds, sum_of
 from artificer.cli.terminal.working import working
 from artificer.errors import ArtificerError
+from artificer.runtime.listing.lister import RunFilter
+from artificer.runtime.listing.summary import RunSummary
 from artificer.runtime.progress import ReportProgress
-from artificer.runtime.run_list import RunFilter
-from artificer.runtime.summary import RunSummary
 from artificer.system.utc import utc_text
 
 OF_TREE = ("RUN", "STARTED (UTC)", "WHAT", "STATUS", "TURNS", "TOKENS", "COST", "PROMPT")

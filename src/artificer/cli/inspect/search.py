@@ -14,7 +14,7 @@ from artificer.cli.terminal.console import clean, note, out_json, out_styled, st
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import milliseconds
 from artificer.cli.terminal.working import working
-from artificer.runtime.search import Hit
+from artificer.runtime.listing.search import Hit
 from artificer.system.utc import utc_text
 from artificer.values.words import terms_of
 

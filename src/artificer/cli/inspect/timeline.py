@@ -22,7 +22,7 @@ from artificer.core.intents import (
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.sources import label_in
 from artificer.core.verdict import Verdict
-from artificer.runtime.bindings import binding_in
+from artificer.runtime.proving.bindings import binding_in
 from artificer.values.blocks import Block, ReasoningBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from artificer.values.failure_words import FAILURES
 from artificer.values.text import clip

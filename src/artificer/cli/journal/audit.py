@@ -9,7 +9,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import out_styled
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import milliseconds
-from artificer.runtime.trail import line_of
+from artificer.runtime.proving.trail import line_of
 
 
 async def audit(settings: Settings, options: AuditOptions) -> Exit:

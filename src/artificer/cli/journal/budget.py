@@ -15,7 +15,7 @@ from artificer.cli.terminal.console import out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost
 from artificer.money import micros
-from artificer.runtime.day_budget import DayBudget
+from artificer.runtime.limits.day_budget import DayBudget
 
 
 async def budget(settings: Settings, options: BudgetOptions) -> Exit:

@@ -19,8 +19,8 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.config import Config
 from artificer.errors import OperatorError
-from artificer.runtime.listing import is_of_build
-from artificer.runtime.summary import RunSummary
+from artificer.runtime.listing.runs import is_of_build
+from artificer.runtime.listing.summary import RunSummary
 from artificer.system.utc import utc_text
 from artificer.wiring.builds import unpromoted
 from artificer.world import World

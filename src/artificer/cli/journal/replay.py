@@ -10,7 +10,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
-from artificer.runtime.replay import Replay
+from artificer.runtime.proving.replay import Replay
 
 
 async def replay(settings: Settings, options: ReplayOptions) -> Exit:

@@ -13,8 +13,8 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.cli.terminal.working import working
 from artificer.errors import OperatorError
-from artificer.runtime.kept import WORLD, KeptHeads
-from artificer.runtime.verify import Verification
+from artificer.runtime.proving.kept import WORLD, KeptHeads
+from artificer.runtime.proving.verify import Verification
 
 
 async def verify(settings: Settings, options: VerifyOptions) -> Exit:

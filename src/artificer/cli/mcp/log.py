@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from artificer.core.record import EventLine, IntentLine
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext

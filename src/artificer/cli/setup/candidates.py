@@ -11,7 +11,7 @@ from typing import Any
 from artificer.cli.settings import Settings
 from artificer.config import Config, load_config
 from artificer.prices import priced_models
-from artificer.runtime.listing import newest
+from artificer.runtime.listing.runs import newest
 from artificer.system.regular_file import read_regular
 from artificer.wiring.storage_kinds import opened
 

@@ -9,8 +9,8 @@ from artificer.cli.opened_world import opened_run
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
+from artificer.core.idle import is_idle
 from artificer.core.signals import Cancel
-from artificer.runtime.run_loop import is_idle
 from artificer.world import World
 
 CHECKS, PAUSE_S = 12, 0.25

@@ -13,7 +13,7 @@ from artificer.core.signals import AnswerCall, Resolve, Signal, read_signal
 from artificer.core.state import RunState
 from artificer.errors import OperatorError
 from artificer.ports import MAX_SIGNALS, Attachment
-from artificer.runtime.resuming import resume_command
+from artificer.runtime.explaining.resuming import resume_command
 from artificer.world import World
 
 CHECKS, PAUSE_S = 8, 0.25

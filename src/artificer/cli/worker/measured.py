@@ -12,7 +12,7 @@ from artificer.health.exposition import Metric, single
 from artificer.health.health import Health
 from artificer.health.server import HealthServer, place_of
 from artificer.ownership.local import LocalOwner
-from artificer.runtime.permits import PermitKeeper
+from artificer.runtime.limits.permits import PermitKeeper
 from artificer.world import World, storage_of
 
 

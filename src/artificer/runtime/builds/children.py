@@ -30,7 +30,7 @@ from artificer.ports import BlobStore, Executor
 from artificer.runtime.builds.detect import Project, detected
 from artificer.runtime.builds.worktrees import Worktree
 from artificer.runtime.engine import Engine
-from artificer.runtime.explain import explain
+from artificer.runtime.explaining.explanation import explain
 from artificer.runtime.load import load
 from artificer.runtime.snapshot import restore
 from artificer.values.base import Digest

@@ -11,11 +11,11 @@ from artificer.builds.state import consents_of
 from artificer.events import RunEvent
 from artificer.runs import Run
 from artificer.runtime.builds.tree import BuildNode
-from artificer.runtime.family import ChildNode
-from artificer.runtime.replay import Replay
-from artificer.runtime.run_list import ListedRun
-from artificer.runtime.search import Hit
-from artificer.runtime.verify import Verification
+from artificer.runtime.listing.family import ChildNode
+from artificer.runtime.listing.lister import ListedRun
+from artificer.runtime.listing.search import Hit
+from artificer.runtime.proving.replay import Replay
+from artificer.runtime.proving.verify import Verification
 from artificer.studio.tokens import ApiToken
 from artificer.values.model import Usage
 

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS
 from artificer.run_artifact import RunArtifact
-from artificer.runtime.compare import Comparison
-from artificer.runtime.day_budget import DayBudget
-from artificer.runtime.explain import Explanation
+from artificer.runtime.explaining.explanation import Explanation
+from artificer.runtime.limits.day_budget import DayBudget
+from artificer.runtime.proving.compare import Comparison
 from artificer.studio.api import (
     acting,
     comparing,

@@ -14,9 +14,9 @@ from artificer.errors import NotFoundError, RateLimitError, TamperedError
 from artificer.events import RunEvent
 from artificer.run_artifact import RunArtifact
 from artificer.runs import Run
-from artificer.runtime.compare import Comparison
-from artificer.runtime.day_budget import DayBudget
-from artificer.runtime.explain import Explanation
+from artificer.runtime.explaining.explanation import Explanation
+from artificer.runtime.limits.day_budget import DayBudget
+from artificer.runtime.proving.compare import Comparison
 from artificer.studio.api.answers import (
     ArtifactList,
     CallerAnswer,

@@ -14,7 +14,7 @@ from artificer.dispatch.callers import MAX_CALLERS, caller_of
 from artificer.errors import ArtificerError, NotFoundError
 from artificer.ports import DispatchedRun, Storage
 from artificer.ports.run_index import above
-from artificer.runtime.listing import exists
+from artificer.runtime.listing.runs import exists
 from artificer.runtime.load import first_spec
 from artificer.runtime.snapshot import state_of
 from artificer.studio.jobs.exchange import JobEnding

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from artificer.errors import ArtificerError
 from artificer.ports import LimitReached, Permit, Permits, SharedLimit
-from artificer.runtime.permits import pause_s
+from artificer.runtime.limits.permits import pause_s
 from artificer.studio.jobs.rows import JobRow
 
 log = logging.getLogger("artificer.studio.jobs")

@@ -21,7 +21,7 @@ from artificer.errors import (
     NotFoundError,
 )
 from artificer.ports import Head, Record, Reservation, Spending, SpendingLimit, Spent
-from artificer.runtime.accounts import EXPIRES_MS
+from artificer.runtime.limits.accounts import EXPIRES_MS
 from artificer.runtime.load import first_spec
 from artificer.studio.jobs.blobs import JobBlobs, references
 from artificer.studio.jobs.grants import RELEASED

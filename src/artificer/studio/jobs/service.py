@@ -25,7 +25,7 @@ from artificer.errors import (
 from artificer.health.exposition import Metric
 from artificer.ownership.job_leases import FILE
 from artificer.ports import Claim
-from artificer.runtime.listing import exists
+from artificer.runtime.listing.runs import exists
 from artificer.runtime.load import first_spec
 from artificer.studio.access import Actor
 from artificer.studio.jobs.announced import AnnouncedLeases

@@ -13,7 +13,7 @@ from artificer.core.events import RunForked
 from artificer.core.record import EventLine
 from artificer.errors import NotFoundError
 from artificer.runs import History
-from artificer.runtime.compare import Comparison, Difference
+from artificer.runtime.proving.compare import Comparison, Difference
 from artificer.studio.context import context_of, history_of
 from artificer.studio.differences import DiffLine, line_diff
 from artificer.studio.pages import page

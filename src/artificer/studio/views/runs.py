@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from artificer.runtime.run_list import RunFilter
-from artificer.runtime.run_rows import ENDED, STANDING
+from artificer.runtime.listing.lister import RunFilter
+from artificer.runtime.listing.rows import ENDED, STANDING
 from artificer.studio.context import context_of
 from artificer.studio.pages import page
 

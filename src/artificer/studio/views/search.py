@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
-from artificer.runtime.search import Hit
+from artificer.runtime.listing.search import Hit
 from artificer.studio.context import context_of
 from artificer.studio.pages import page
 from artificer.studio.words import visible

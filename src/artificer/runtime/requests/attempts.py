@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from artificer.runtime.accounts import BEGUN
+from artificer.runtime.limits.accounts import BEGUN
 from artificer.values.model import Delta, RetryDelta
 
 ROUNDED_S = 0.001

@@ -13,8 +13,8 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.tombstone import tombstone
 from artificer.errors import OperatorError
 from artificer.ports import Head, IndexedRun, Record, Storage
+from artificer.runtime.listing.rows import RunBeginning, beginning, row_of
 from artificer.runtime.load import UNREDUCED, Loaded, follow
-from artificer.runtime.run_rows import RunBeginning, beginning, row_of
 from artificer.runtime.snapshot import restored
 
 KEPT = 64

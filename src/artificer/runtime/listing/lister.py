@@ -25,12 +25,12 @@ from artificer.ports import (
     RunQuery,
     Storage,
 )
-from artificer.runtime.followed_runs import FollowedRuns
-from artificer.runtime.listing import newest
+from artificer.runtime.listing.followed import FollowedRuns
+from artificer.runtime.listing.queued import waits_for_worker
+from artificer.runtime.listing.rows import ENDED, STANDING, beginning, ending, facts_of
+from artificer.runtime.listing.runs import newest
+from artificer.runtime.listing.summary import RunSummary
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.queued import waits_for_worker
-from artificer.runtime.run_rows import ENDED, STANDING, beginning, ending, facts_of
-from artificer.runtime.summary import RunSummary
 from artificer.system.tasks import finished
 from artificer.values.arguments import LARGEST, optional, plain, whole
 from artificer.values.text import well_formed

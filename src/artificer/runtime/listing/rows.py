@@ -15,7 +15,7 @@ from artificer.core.state import RunState
 from artificer.core.tombstone import tombstone
 from artificer.errors import TamperedError
 from artificer.ports import BlobStore, Head, IndexedRun, Record
-from artificer.runtime.queued import is_queued
+from artificer.runtime.listing.queued import is_queued
 from artificer.runtime.waiting import questions_of
 from artificer.values.words import words_of
 

@@ -15,7 +15,8 @@ from msgspec import Struct
 from artificer.core.spec import RunSpec
 from artificer.errors import BudgetError, OperatorError
 from artificer.ports import Budget, Settlement, Spent
-from artificer.runtime.accounts import (
+from artificer.runtime.effects_log import log
+from artificer.runtime.limits.accounts import (
     EXPIRES_MS,
     Account,
     Charge,
@@ -23,7 +24,6 @@ from artificer.runtime.accounts import (
     RequestSize,
     exhausted,
 )
-from artificer.runtime.effects_log import log
 from artificer.values.model import ModelFailure
 
 OTHERS_S, OTHERS_MS = 0.5, EXPIRES_MS + 60_000

@@ -15,15 +15,15 @@ from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, AuthorError, InvalidValueError
 from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
-from artificer.runtime.accounts import NO_CHARGES, Charges, RequestSize
-from artificer.runtime.budgets import Budgets
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
-from artificer.runtime.compacted import compacted
 from artificer.runtime.effects_log import ms_since, tell
+from artificer.runtime.limits.accounts import NO_CHARGES, Charges, RequestSize
+from artificer.runtime.limits.budgets import Budgets
+from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.request_attempts import RequestAttempts
-from artificer.runtime.request_permits import NO_REQUEST_PERMITS, RequestPermits
-from artificer.runtime.requests import provider_of
+from artificer.runtime.requests.attempts import RequestAttempts
+from artificer.runtime.requests.compacted import compacted
+from artificer.runtime.requests.prepared import provider_of
 from artificer.system.tasks import shielded
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from artificer.core.record import EventLine, IntentLine
 from artificer.ports import CallProgress
-from artificer.runtime.observe import Observer
-from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, short_path
+from artificer.runtime.watching.observe import Observer
+from artificer.runtime.watching.relayed import FOLDER, LONGEST, RelayedMessage, short_path
 from artificer.values.model import Delta
 
 MAX_READERS = 16

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from artificer.core.record import EventLine, IntentLine, Line
 from artificer.ports import CallProgress
-from artificer.runtime.observe import Observer
+from artificer.runtime.watching.observe import Observer
 from artificer.values.model import ArgumentsDelta, Delta, ReasoningDelta, TextDelta
 
 LivePiece = Delta | CallProgress

@@ -20,7 +20,7 @@ from artificer.core.intents import AskApproval, CallTool
 from artificer.core.record import IntentLine, Line, decode
 from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import BlobStore, Journal, Ordered, Placed, Record
-from artificer.runtime.decided import CALLS, NAMES, call_of, decided_by
+from artificer.runtime.proving.decided import CALLS, NAMES, call_of, decided_by
 from artificer.values.base import JsonObject, JsonValue
 
 PAGE = 500

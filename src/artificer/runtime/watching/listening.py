@@ -10,8 +10,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from artificer.errors import InvalidValueError
-from artificer.runtime.feed import Subscription
-from artificer.runtime.relayed import FOLDER, LONGEST, RelayedMessage, message_reader, short_path
+from artificer.runtime.watching.feed import Subscription
+from artificer.runtime.watching.relayed import (
+    FOLDER,
+    LONGEST,
+    RelayedMessage,
+    message_reader,
+    short_path,
+)
 from artificer.system.files import private_folder
 from artificer.values.arguments import is_file_name
 

@@ -15,7 +15,7 @@ from artificer.ports import LimitReached, SharedLimit
 from artificer.values.model import ModelFailure, RetryDelta
 
 if TYPE_CHECKING:
-    from artificer.runtime.permits import PermitKeeper
+    from artificer.runtime.limits.permits import PermitKeeper
 
 WAIT_S = 300.0
 """How long a request waits for a permit before its run is left to be resumed."""

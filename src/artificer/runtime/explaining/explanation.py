@@ -22,15 +22,15 @@ from artificer.core.intents import (
 from artificer.core.record import EventLine, Line
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import Question, Storage
-from artificer.runtime.abandoned import AbandonedRun, abandoned_runs
-from artificer.runtime.bindings import binding_in
-from artificer.runtime.delays import retry_at
-from artificer.runtime.explain_build import next_of_build
-from artificer.runtime.explain_submitted import why_submitted, worker_command, workers_go_on
-from artificer.runtime.explain_why import why_of
+from artificer.runtime.explaining.abandoned import AbandonedRun, abandoned_runs
+from artificer.runtime.explaining.build import next_of_build
+from artificer.runtime.explaining.delays import retry_at
+from artificer.runtime.explaining.resuming import resume_command
+from artificer.runtime.explaining.submitted import why_submitted, worker_command, workers_go_on
+from artificer.runtime.explaining.why import why_of
+from artificer.runtime.listing.queued import is_for_workers, is_queued
 from artificer.runtime.load import Loaded, load
-from artificer.runtime.queued import is_for_workers, is_queued
-from artificer.runtime.resuming import resume_command
+from artificer.runtime.proving.bindings import binding_in
 from artificer.runtime.turns import CallSummary, turns_of
 from artificer.runtime.waiting import questions_below
 from artificer.values.model import Usage

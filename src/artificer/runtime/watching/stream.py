@@ -14,16 +14,16 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
+from artificer.core.idle import is_idle
 from artificer.core.record import Line
 from artificer.core.state import RunState
 from artificer.events import RunEvent, TextStreamed
 from artificer.ports import CallProgress, Head
-from artificer.runtime.feed import Feed
-from artificer.runtime.listening import can_listen, listening
 from artificer.runtime.load import read_chain
-from artificer.runtime.run_loop import is_idle
 from artificer.runtime.snapshot import RunStores, state_of
-from artificer.runtime.translator import Translator
+from artificer.runtime.watching.feed import Feed
+from artificer.runtime.watching.listening import can_listen, listening
+from artificer.runtime.watching.translator import Translator
 
 PAGE = 200
 """Records that are read from the journal at once."""

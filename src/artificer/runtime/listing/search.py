@@ -28,10 +28,10 @@ from artificer.ports import (
     Storage,
     TextQuery,
 )
-from artificer.runtime.listing import newest
+from artificer.runtime.listing.runs import newest
+from artificer.runtime.listing.searched import SearchedText, searched_text
 from artificer.runtime.load import first_spec
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.searched import SearchedText, searched_text
 from artificer.values.arguments import optional, plain, whole
 from artificer.values.text import well_formed
 from artificer.values.words import find_spans, terms_of, words_of

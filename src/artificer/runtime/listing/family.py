@@ -14,7 +14,7 @@ from artificer.core.record import EventLine, Line
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal
-from artificer.runtime.listing import exists
+from artificer.runtime.listing.runs import exists
 from artificer.runtime.load import load
 from artificer.values.model import Usage
 

@@ -15,11 +15,11 @@ from artificer.core.record import EventLine, Line
 from artificer.core.tombstone import tombstone
 from artificer.errors import ArtificerError, NotFoundError, OperatorError
 from artificer.ports import Auditable, BlobStore, Head, Journal, Record, RunHead
-from artificer.runtime.bindings import unfaithful_lines
-from artificer.runtime.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
 from artificer.runtime.load import UNREDUCED, read_chain
 from artificer.runtime.progress import ReportProgress, unreported
-from artificer.runtime.signals import check_signals
+from artificer.runtime.proving.bindings import unfaithful_lines
+from artificer.runtime.proving.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
+from artificer.runtime.proving.signals import check_signals
 
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 

@@ -9,8 +9,8 @@ from artificer.core.record import EventLine, IntentLine, decode
 from artificer.core.tombstone import tombstone
 from artificer.errors import ArtificerError
 from artificer.ports import BlobStore, Journal, RunHead
+from artificer.runtime.listing.queued import waits_for_worker
 from artificer.runtime.load import load
-from artificer.runtime.queued import waits_for_worker
 
 
 class RunSummary(Struct, frozen=True):

@@ -24,10 +24,10 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import BlobStore, Journal, Provider
-from artificer.runtime.bindings import unfaithful
 from artificer.runtime.cited_data import data_for
 from artificer.runtime.load import UNREDUCED, read_chain, read_records
-from artificer.runtime.requests import Requests, asks
+from artificer.runtime.proving.bindings import unfaithful
+from artificer.runtime.requests.prepared import Requests, asks
 
 _FACTS = (CallsJudged, ReplyChecked, RunFinished)
 """The receipts of inline intents."""

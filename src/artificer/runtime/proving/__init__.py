@@ -1,0 +1,1 @@
+"""The proofs in a journal: replay, verification, comparison, bindings and the audit trail."""

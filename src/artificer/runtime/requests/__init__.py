@@ -1,0 +1,1 @@
+"""Requests to a model: how they are made, sent, tried again and compacted."""

@@ -1,0 +1,1 @@
+"""The events of a run, for those who watch it: here, in other processes, and later."""
