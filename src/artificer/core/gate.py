@@ -61,8 +61,7 @@ def judge(
     verdicts: list[Verdict] = []
     seen: set[str] = set()
     occasion = occasion or Occasion()
-    called = frozenset(call.name for call in calls)
-    sources = Sources(tuple(occasion.labels), occasion.sources, called)
+    sources = Sources(occasion.labels, occasion.sources, [call.name for call in calls])
     rules = _Rules(policy, occasion, consult, since(occasion, 2), sources)
     for number, call in enumerate(calls, 1):
         if stop in _UNTRUSTED:

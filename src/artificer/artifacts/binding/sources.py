@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from artificer.values.base import JsonObject, Problem
@@ -23,7 +23,7 @@ class Sources:
     """
 
     def __init__(
-        self, labels: tuple[str, ...], data: Mapping[str, bytes], called: frozenset[str]
+        self, labels: Sequence[str], data: Mapping[str, bytes], called: Collection[str]
     ) -> None:
         self._labels, self._data, self._called = labels, data, called
         self._read: dict[str, Readable | str] = {}
