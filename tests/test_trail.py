@@ -17,7 +17,7 @@ from postgres_server import PostgresServer
 from artificer import Agent, Config, Policy, Rule, ScriptedProvider, World, tool
 from artificer.archive import Archive, trail
 from artificer.core.signals import AnswerCall, Cancel, FollowUp
-from artificer.errors import OperatorError
+from artificer.errors import InvalidValueError, OperatorError
 from artificer.ports import Journal, Record
 from artificer.providers.scripted import call, reply, say
 from artificer.recordings.recording import read_recording
@@ -123,6 +123,19 @@ async def test_every_decision_and_effect_of_all_runs_is_an_entry(world: World) -
     check(entries)
     await proven(world.archive, entries)
     assert await entries_of(world.archive) == entries
+
+
+@pytest.mark.req("cancel-by")
+async def test_a_run_that_is_cancelled_names_who_cancelled_it(world: World) -> None:
+    agent = Agent(ScriptedProvider([reply(call("pay", name="Cy"))]), kind="chat", tools=[pay])
+    asking = Policy(rules=(Rule(tool="pay", decision="ask"),))
+    await world.run(TEXT, replace(agent, policy=asking), run_id="a")
+    with pytest.raises(InvalidValueError):
+        await world.cancel("a", "x" * 20_000)
+    await world.cancel("a", "no longer", by="cy")
+    entries = await entries_of(world.archive)
+    assert of(entries, "cancel", "run", "by", "reason") == [("a", "cy", "no longer")]
+    assert (await world.archive.replay("a")).identical
 
 
 class Unchanged:

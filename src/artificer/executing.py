@@ -14,6 +14,7 @@ from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.contracts.output import OutputT
 from artificer.core.record import EventLine, Line
+from artificer.core.signals import Cancel
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import BlobStore, Prompt, Record, RecordReader, Storage
 from artificer.runs import Run, text_of
@@ -118,10 +119,10 @@ async def forked(
         return await _run_of(resources.storage, new_id, state, engine.judges.check)
 
 
-async def cancelled(resources: WorldResources, run_id: str, reason: str) -> Run:
+async def cancelled(resources: WorldResources, run_id: str, signal: Cancel) -> Run:
     """End a run that is idle, or whose process has died."""
     spec = await first_spec(resources.storage.journal, resources.storage.blobs, run_id)
-    state = await idle_engine(resources, spec).cancel(run_id, reason)
+    state = await idle_engine(resources, spec).cancel(run_id, signal.reason, by=signal.by)
     await _tidy(resources, run_id, state)
     return await _run_of(resources.storage, run_id, state)
 

@@ -18,7 +18,7 @@ from artificer.builds.brief import Brief
 from artificer.builds.facts import BuildOptions
 from artificer.config import Config, load_config
 from artificer.contracts.output import OutputT
-from artificer.core.signals import FollowUp, Signal
+from artificer.core.signals import Cancel, FollowUp, Signal
 from artificer.core.submission import USUAL, Submission
 from artificer.errors import AuthorError
 from artificer.executing import built, cancelled, forked, resumed, started, streamed, watched
@@ -283,12 +283,13 @@ class World(AbstractAsyncContextManager["World"]):
         runs = RecordedRuns(self.run, self.resume, self.send, self.archive.history)
         return guarded(runs, self._resources.storage.blobs, tools, key, options, place_of)
 
-    async def cancel(self, run_id: str, reason: str = "") -> Run:
+    async def cancel(self, run_id: str, reason: str = "", by: str = "") -> Run:
         """End a run that is interrupted or stalled; it delivers what exists so far.
 
-        A process that still executes the run is fenced and stops. Raises NotFoundError.
+        A process that still executes the run is fenced and stops. ``by`` is who ends it, for the
+        audit trail. Raises NotFoundError, InvalidValueError for a text that is too long.
         """
-        return await cancelled(self._resources, run_id, reason)
+        return await cancelled(self._resources, run_id, Cancel(reason=reason, by=by).verified())
 
     async def send(self, run_id: str, signal: Signal, **message: Unpack[MessageOptions]) -> int:
         """Send a signal to a run, and return its number; a message may have ``attachments``.

@@ -14,6 +14,7 @@ from cli_kit import Shell, text_of
 
 from artificer import Policy, Rule, World, load_config
 from artificer.agent import Agent
+from artificer.cli.terminal.approver import user_name
 from artificer.contracts.capabilities import Capabilities, Host
 from artificer.core.record import EventLine, encode
 from artificer.ports import Head, Record
@@ -287,7 +288,10 @@ async def test_cancel_ends_a_run_and_keeps_what_exists(shell: Shell, world: Worl
     run = await stalled(world)
     result = await shell.run("cancel", run, "--reason", "nobody home")
     assert (result.code, result.out) == (0, "cancelled\n")
-    assert "CancelRequested    nobody home" in (await shell.run("show", run)).out
+    assert "CancelRequested    " in (shown := (await shell.run("show", run)).out)
+    assert "nobody home" in shown
+    entries = [json.loads(line) for line in (await shell.run("audit")).out.splitlines()]
+    assert [entry["by"] for entry in entries if entry["what"] == "cancel"] == [user_name()]
     assert (await shell.run("replay", run)).code == 0
     again = await shell.run("cancel", run)
     assert (again.code, again.out) == (0, "cancelled\n")

@@ -147,10 +147,10 @@ class Engine(Struct):
         self.performer.tool_calls.settled(ledger.run, [i for i in unsure if i not in again])
         return (*again, *following)
 
-    async def cancel(self, run: str, reason: str, *, take_over: bool = True) -> RunState:
-        """End a run, whichever process executes it. A finished run is returned unchanged.
-
-        A process that executes it is fenced: it can record nothing more, and stops.
+    async def cancel(
+        self, run: str, reason: str, *, by: str = "", take_over: bool = True
+    ) -> RunState:
+        """End a run, whichever process executes it: that is fenced, and stops.
 
         Raises:
             NotFoundError: no such run.
@@ -169,7 +169,7 @@ class Engine(Struct):
                 receipts, _ = recover(before.open, now, {}, possibly_running(ledger, before.open))
                 await ledger.commit(*receipts)
             if ledger.state.phase is not RunPhase.FINISHED:  # it may have waited for these calls
-                await ledger.commit(cancelled(now, reason))
+                await ledger.commit(cancelled(now, reason, by=by))
         finally:
             await ledger.finish()
         return ledger.state
