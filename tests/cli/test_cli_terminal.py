@@ -102,6 +102,25 @@ async def test_what_a_model_writes_cannot_drive_the_terminal(
     assert (await shell.run("show", "last", "--json")).json()["status"] == "completed"
 
 
+@pytest.mark.req("cli-json-text")
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+async def test_json_with_characters_that_nobody_sees_parses(shell: Shell, encoding: str) -> None:
+    """A zero-width space, an invisible letter of a plane above, a DEL, and one that is seen."""
+    name = "Zo\u200bë \U000e0041 \x7f"
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    (shell.cwd / "s.json").write_text(json.dumps(schema), encoding="utf-8")
+    said = json.dumps({"name": name}, ensure_ascii=False, indent=1).replace("\n", "\r\n")
+    env = {"PYTHONIOENCODING": encoding}
+    async with StrictServer(Says(said)) as server:
+        shell.configure(server.url)
+        done = await shell.run_process("run", "--schema", "s.json", "Who?", env=env)
+    assert json.loads(done.out) == {"name": name}
+    shown = await shell.run_process("show", "last", "--raw", env=env)
+    records = [json.loads(line) for line in shown.out.splitlines()]
+    assert said in [r["event"]["narrative"] for r in records if "narrative" in r.get("event", {})]
+    assert not {"\u200b", "\U000e0041", "\x7f"} & set(done.out + shown.out)
+
+
 @pytest.mark.req("cli-hostile-text")
 def test_a_character_that_the_studio_numbers_is_numbered_by_the_terminal() -> None:
     characters = [chr(number) for number in range(sys.maxunicode + 1)]

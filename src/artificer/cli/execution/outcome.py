@@ -10,7 +10,7 @@ from artificer.cli.execution.build_outcome import deliver_build
 from artificer.cli.execution.outcome_json import Failed, outcome_json
 from artificer.cli.execution.progress import Progress
 from artificer.cli.execution.views import views_folder
-from artificer.cli.terminal.console import complain, note, one_line, out, out_json
+from artificer.cli.terminal.console import complain, note, one_line, out, out_json, out_json_text
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, joined, tokens
 from artificer.config import Config
@@ -53,7 +53,7 @@ def _print(run: Run, views: Views | None) -> None:
         out(str(views.markdown))
     elif run.state.run_spec.response_format is not None:
         if run.status == "completed":  # for a program: JSON that fits, or nothing
-            out(run.text)
+            out_json_text(run.text)
     elif run.text:
         out(run.text)
 

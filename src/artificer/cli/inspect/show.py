@@ -12,7 +12,7 @@ from artificer.cli.inspect.show_tree import tree_of
 from artificer.cli.inspect.timeline import DETAIL, Entry, entries
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
-from artificer.cli.terminal.console import one_line, out, out_json
+from artificer.cli.terminal.console import one_line, out, out_json, out_json_text
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import cost, count, duration, joined, tokens
 from artificer.core.events import PromptReceived
@@ -41,7 +41,7 @@ async def show(settings: Settings, options: ShowOptions) -> Exit:
         tree.print()
     elif options.raw:
         for line in history.lines:
-            out(line.canonical().decode())
+            out_json_text(line.canonical().decode())
     elif options.as_json:
         out_json(_as_json(history))
     elif options.html is not None:

@@ -66,6 +66,22 @@ def out_json(value: Any) -> None:
     _write(json.dumps(value, indent=2))
 
 
+def out_json_text(text: str) -> None:
+    """Write a text that is JSON to stdout, as it is but for what it holds that nobody sees.
+
+    That, and what stdout cannot encode, is written with the escapes of JSON, so that it stays JSON.
+    """
+    text = UNSEEN.sub(lambda match: _json_escape(match[0]), text)
+    if not sys.stdout.encoding.lower().startswith("utf"):
+        text = "".join(c if c.isascii() else _json_escape(c) for c in text)
+    _write(text)
+
+
+def _json_escape(character: str) -> str:
+    """Return what means a character in a string of JSON. A carriage return is none of a string."""
+    return "" if character == "\r" else json.dumps(character)[1:-1]
+
+
 def _write(text: str) -> None:
     """Write to stdout. Raises ReaderGone."""
     try:
