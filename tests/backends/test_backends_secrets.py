@@ -90,6 +90,20 @@ def test_no_sign_in_a_secret_hides_it(sign: str) -> None:
     assert Redactor({"K": value}).clean(f"({value})") == "([secret K])"
 
 
+@pytest.mark.req("secret-not-text")
+def test_one_of_bytes_that_are_not_text_is_taken_out_too() -> None:
+    """As an environment of Latin-1 holds it: "pässw0rd-42"."""
+    data = b"p\xe4ssw0rd-42"
+    redactor = Redactor({"ODD": os.fsdecode(data)})
+    programs = [data.decode("utf-8", "replace"), quote(data), data.hex()]
+    programs += [base64.b64encode(data).decode(), base64.b32encode(data).decode()]
+    for text in programs:
+        assert redactor.clean(f"It is {text}").startswith("It is [secret ODD]"), text
+    assert redactor.clean_bytes(b"It is " + data + b"!") == b"It is [secret ODD]!"
+    half = "half-a-pair-\ud800-42"
+    assert half not in Redactor({"HALF": half}).clean(f"It is {half}!")
+
+
 @pytest.mark.req("secret-forms")
 def test_what_only_looks_like_a_secret_stays() -> None:
     redactor = Redactor({"K": SECRET, "W": "correcthorse"})

@@ -52,8 +52,9 @@ def forms_of(value: str) -> frozenset[str]:
     """Every form of a value that is its own text, with whatever stands around it."""
     if len(value) < MIN_ENCODED:
         return frozenset({value})
-    data = value.encode("utf-8", "replace")
+    data = bytes_of(value)
     found = {*_of_texts(value), *_by_character(value), *_by_byte(data), *_twice(data)}
+    found.add(data.decode("utf-8", "replace"))
     found |= {form for base in _BASES for form in _aligned(data, base)}
     found |= {form.lower() for form in _aligned(data, _BASES[2])}
     if len(value) >= MIN_WORD or any(map(str.isdigit, value)):
@@ -63,11 +64,19 @@ def forms_of(value: str) -> frozenset[str]:
     return frozenset({value, *(form for form in found if len(form) >= MIN_ENCODED)})
 
 
+def bytes_of(value: str) -> bytes:
+    """Return the bytes of a value, as they are in the environment: it may hold other than text."""
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, of a source of JSON
+        return value.encode("utf-8", "replace")
+
+
 def _of_texts(value: str) -> Iterator[str]:
     """In base64 and in hex, after the value was escaped as text too."""
     escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    for text in {value, *escaped, quote(value), quote(value, safe="")}:
-        data = text.encode("utf-8", "replace")
+    for text in {value, *escaped, quote(bytes_of(value)), quote(bytes_of(value), safe="")}:
+        data = bytes_of(text)
         yield from (data.hex(), data.hex().upper())
         for base in _BASE64:
             yield from _aligned(data, base)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from artificer.backends.secrets.forms import forms_of
+from artificer.backends.secrets.forms import bytes_of, forms_of
 from artificer.contracts.schema import Schema
 from artificer.contracts.secret_marks import mark_of
 from artificer.contracts.secret_references import PREFIXES
@@ -66,7 +66,7 @@ _BACKSLASH = r"(?:\\|%(?:25)*5[cC]|&(?:amp;)*#92;)"
 def _forms_of(character: str) -> str:
     """The forms of a character, encoded twice too: what is escaped may be escaped again."""
     code = ord(character)
-    percent = "".join(f"%(?:25)*(?i:{b:02x})" for b in character.encode("utf-8", "replace"))
+    percent = "".join(f"%(?:25)*(?i:{b:02x})" for b in bytes_of(character))
     named = "|".join([f"#{code}", f"#x(?i:0*{code:x})", *_NAMED.get(character, [])])
     units = character.encode("utf-16-be", "replace").hex()
     unicode = "".join(
@@ -150,7 +150,7 @@ class Redactor:
             if not _PLAIN.fullmatch(value) and len(value) <= MAX_MIXED:
                 core = max(_PLAIN.findall(value), key=len, default="")
                 mixed.append(_Mixed(core, re.compile(_pattern(value)), mark))
-        percent = (len(quote(value, safe="")) for value in names)
+        percent = (len(quote(bytes_of(value), safe="")) for value in names)
         self.longest = max([*percent, *map(len, forms)], default=0)
         """Characters of the longest form: as many may be missing at a cut."""
         # Another thread may be cleaning a text: each of these is replaced as a whole.
