@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,13 +14,15 @@ from test_tool_loops import weather
 from artificer.agent import Agent
 from artificer.config import Config, ProviderConfig
 from artificer.contracts.definition import ModelRequest, ToolDefinition
+from artificer.contracts.model_settings import ModelKeys
 from artificer.errors import ConfigError
 from artificer.ports import Memo
+from artificer.providers.endpoint import Endpoint
 from artificer.providers.profiles import profiles
 from artificer.secrets.resolver import ENVIRONMENT
 from artificer.values.base import JsonObject
 from artificer.values.blocks import Message, ToolResultBlock, ToolUseBlock, user
-from artificer.values.model import ToolChoice
+from artificer.values.model import ModelFailure, ToolChoice
 from artificer.wiring.known_providers import known_providers
 from artificer.wiring.providers import ProviderPool, build_mapper, wire_of
 from artificer.world import World
@@ -183,3 +186,39 @@ async def test_reasoning_is_streamed_as_it_forms() -> None:
     thought = "".join(event.text for event in seen if event.type == "reasoning")
     text = "".join(event.text for event in seen if event.type == "text")
     assert (thought, text) == ("Let me see.", "Rain.")
+
+
+@pytest.mark.req("provider-key-sendable")
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [
+        ("k-12345678\r", "the character U+000D"),
+        ("k-12345678\n", "the character U+000A"),
+        ("…", "the character U+2026"),
+        ("k-\udcff345678", "the character U+DCFF"),
+        (" k-12345678", "a space at its beginning or end"),
+    ],
+)
+async def test_a_key_that_no_header_can_hold_is_named_before_a_run(
+    key: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    async with World.in_memory() as world:
+        with pytest.raises(ConfigError, match=re.escape(f"OPENAI_API_KEY holds {what},")) as caught:
+            await world.run("Hello.", Agent(model="openai/m"))
+    assert "Set it again" in (caught.value.hint or "")
+    given = await Endpoint("OPENAI", api_key=key).key()
+    assert isinstance(given, ModelFailure)
+    assert (given.code, what in given.message) == ("auth", True)
+
+
+@pytest.mark.req("provider-key-sendable")
+async def test_a_secret_that_no_header_can_hold_is_named_and_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ARTIFICER_SECRET_GATEWAY", "g-12345678\r")
+    own = {"mine": ProviderConfig(base_url="http://127.0.0.1:9/v1")}
+    models = {"mine/m": ModelKeys(extra_headers={"X-Gateway-Key": "{_secret:gateway}"})}
+    async with World.in_memory(Config(providers=own, models=models)) as world:
+        run = await world.run("Hello.", Agent(model="mine/m"))
+    assert (run.status, run.state.failure) == ("stalled", "auth")

@@ -18,7 +18,7 @@ from artificer.ports import FoundSecrets, Memo, PreparedRequest, SecretFinder
 from artificer.providers.assembler import ReplyStream
 from artificer.providers.attempts import AttemptLimits, OpenStream, generate_with_attempts
 from artificer.providers.dialects import Dialect
-from artificer.providers.endpoint import Endpoint, lacking
+from artificer.providers.endpoint import Endpoint, lacking, sendable
 from artificer.secrets.resolver import ENVIRONMENT
 from artificer.system.tls import shared_context
 from artificer.values.blocks import Message
@@ -193,7 +193,8 @@ class SdkProvider(ABC, Generic[D]):
         if isinstance(key, ModelFailure):
             return key
         headers = (prepared.headers or {}).values()
-        found = await self._secrets.found(n for text in headers for n in references_in(text))
+        names = (name for text in headers for name in references_in(text))
+        found = sendable(await self._secrets.found(names))
         if found.missing:
             return lacking("Not sent", found)
         open_client = await self._client.get(key, self._new_client)
