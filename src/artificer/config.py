@@ -260,7 +260,7 @@ class Config(CheckedValue):
             home = self.home.expanduser().absolute()
         except RuntimeError as error:
             raise ConfigError(
-                f"The home {self.home} cannot be found: {error}.",
+                f"The home {self.home} cannot be found: {str(error).rstrip('.')}.",
                 hint="Correct the setting home, or $ARTIFICER_HOME.",
             ) from error
         return self.replace(home=home, project=self.project or default_project(Path.cwd()))
@@ -324,6 +324,11 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
 def _override(settings: dict[str, object], name: str, value: object, source: str) -> None:
     """Replace a setting. Raises ConfigError, which names the source and not the file."""
     if value is not None:
+        if any("\ud800" <= character <= "\udfff" for character in str(value)):
+            raise ConfigError(
+                f"{source}: {name} is not UTF-8.",
+                hint="Use a name in UTF-8: settings are recorded with every run.",
+            )
         checked(Config, {name: value}, source)
         settings[name] = value
 

@@ -53,6 +53,40 @@ async def test_what_is_no_prompt_is_refused_before_a_run(
     assert not shell.home.exists()
 
 
+@pytest.mark.req("not-utf-8-named")
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (
+            ("run", "Hello.", "--system", "\udcff"),
+            2,
+            "Invalid value for '--system': it is not UTF-8",
+        ),
+        (("show", "\udcff"), 2, "Invalid value for 'RUN': it is not UTF-8"),
+        (("search", "a", "\udcff"), 2, "Invalid value for 'WORDS...': it is not UTF-8"),
+        (("--home", "/tmp/\udcff", "runs"), 3, "The options: home is not UTF-8"),
+        (("--project", "\udcff", "runs"), 3, "The options: project is not UTF-8"),
+    ],
+)
+async def test_a_word_that_is_not_utf_8_is_named(
+    shell: Shell, words: tuple[str, ...], code: int, named: str
+) -> None:
+    shell.configure("http://127.0.0.1:9")
+    result = await shell.run(*words)
+    assert (result.code, named in result.err) == (code, True), result.err
+    assert not shell.home.exists()
+
+
+@pytest.mark.req("not-utf-8-named")
+async def test_a_folder_whose_name_is_not_utf_8_is_named(shell: Shell) -> None:
+    shell.configure("http://127.0.0.1:9")
+    folder = shell.cwd / os.fsdecode(b"donn\xe9es")
+    folder.mkdir()
+    result = await shell.run("run", "Hello.", "--folder", str(folder))
+    assert result.code == 4
+    assert "donn\\udce9es" in result.err and "Rename" in result.err
+
+
 @pytest.mark.req("cli-stdin")
 async def test_at_a_terminal_the_missing_prompt_is_explained(
     shell: Shell,

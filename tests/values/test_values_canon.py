@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -109,6 +111,15 @@ class TestCanonical:
     def test_what_has_no_canonical_form_is_refused(self, value: Any) -> None:
         with pytest.raises(CanonicalError):
             canonical(value)
+
+    @pytest.mark.req("not-utf-8-named")
+    @pytest.mark.parametrize("refuse", [canonical, canonical_typed])
+    def test_a_text_that_is_not_utf_8_is_named(self, refuse: Callable[[Any], bytes]) -> None:
+        folder = os.fsdecode(b"/srv/donn\xe9es")
+        for value in (folder, {"host": {"folder": folder}}, [1, {folder: None}]):
+            with pytest.raises(CanonicalError, match=r"'/srv/donn\\udce9es'") as caught:
+                refuse(value)
+            assert "Rename" in (caught.value.hint or "")
 
     def test_nesting_without_end_is_refused(self) -> None:
         value: list[Any] = []

@@ -75,10 +75,13 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of the command line; an error names the command."""
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+            for parameter in self.params:
+                _refuse_bytes(parameter, ctx)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+        return rest
 
     def invoke(self, ctx: click.Context) -> int:
         """Import the function that does the work and call it."""
@@ -91,6 +94,14 @@ class Command(click.Command):
             gc.enable()
         code: int = ctx.invoke(_perform, work, settings, self.declared(**ctx.params))
         return code
+
+
+def _refuse_bytes(parameter: click.Parameter, ctx: click.Context) -> None:
+    """Refuse a text that is not UTF-8: no record holds it. A path may be of any bytes."""
+    value = ctx.params.get(parameter.name or "")
+    for word in value if isinstance(value, tuple) else (value,):
+        if isinstance(word, str) and any("\ud800" <= c <= "\udfff" for c in word):
+            raise click.BadParameter("it is not UTF-8.", ctx, parameter)
 
 
 def _perform(work: Callable[[Settings, Any], Any], settings: Settings, options: Any) -> Any:

@@ -49,6 +49,8 @@ def _unsure(data: bytes) -> bool:
     return not data.isascii() and _HIGH.search(data) is not None
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 _DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")
 
 
@@ -61,7 +63,7 @@ def canonical_typed(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=_OPTIONS)
     except orjson.JSONEncodeError as error:
-        raise CanonicalError(f"This value has no canonical JSON: {error}.") from error
+        raise _refused(value, error) from error
 
 
 def canonical_if_plain(value: Any) -> bytes | None:
@@ -96,7 +98,33 @@ def canonical(value: Any) -> bytes:
         UnicodeEncodeError,
         RecursionError,
     ) as error:
-        raise CanonicalError(f"This value has no canonical JSON: {error}.") from error
+        raise _refused(value, error) from error
+
+
+def _refused(value: Any, error: Exception) -> CanonicalError:
+    """Return the error for a value without a canonical form; it names a text that is not UTF-8."""
+    try:
+        found = _half_character(value)
+    except RecursionError:
+        found = None
+    if found is None:
+        return CanonicalError(f"This value has no canonical JSON: {error}.")
+    around = found.string[max(0, found.start() - 100) : found.end() + 100]
+    return CanonicalError(
+        f"A text that is not UTF-8 cannot be recorded: {around!a}.",
+        hint="Rename a file or a folder with such a name. Decode bytes in their own encoding, or "
+        "with errors='replace'.",
+    )
+
+
+def _half_character(value: Any) -> re.Match[str] | None:
+    """Return the first lone surrogate in a value: what a byte that is not UTF-8 becomes."""
+    if isinstance(value, str):
+        return _SURROGATE.search(value)
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    parts = value if isinstance(value, list | tuple) else ()
+    return next((found for part in parts if (found := _half_character(part))), None)
 
 
 def _holds_no_number(value: Any) -> bool:
