@@ -47,6 +47,23 @@ async def test_doctor_asks_no_model_and_makes_nothing(shell: Shell) -> None:
     assert not shell.home.exists()
 
 
+@pytest.mark.req("home-not-writable")
+async def test_doctor_says_what_is_in_the_way_of_the_home(shell: Shell) -> None:
+    """A file, and a link to a disk that is not there, where the home should be."""
+    shell.configure("http://127.0.0.1:9")
+    shell.home.write_text("")
+    result = await shell.run("doctor", "--json")
+    found = {finding["what"]: finding for finding in result.json()}["home"]
+    assert (result.code, found["ok"]) == (1, False)
+    assert found["detail"] == f"{shell.home}: {shell.home} is not a folder"
+    shell.home.unlink()
+    shell.home.symlink_to("nowhere")
+    found = {f["what"]: f for f in (await shell.run("doctor", "--json")).json()}["home"]
+    assert found["ok"] is False and "is a link that leads nowhere" in found["detail"]
+    run = await shell.run("run", "Hello.")
+    assert (run.code, f"{shell.home} is a link that leads nowhere" in run.err) == (3, True)
+
+
 @pytest.mark.req("cli-doctor-extras")
 async def test_doctor_and_the_page_about_installing_name_every_extra(shell: Shell) -> None:
     (shell.cwd / "agents").mkdir()  # the name of an extra's module

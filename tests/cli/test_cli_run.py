@@ -348,6 +348,21 @@ async def test_what_cannot_be_written_to_out_is_printed_all_the_same(
     assert (exported.code, exported.err.splitlines()[-1][:5]) == (3, "hint:")
 
 
+@pytest.mark.req("home-not-writable")
+async def test_a_report_that_the_project_cannot_hold_is_printed(shell: Shell) -> None:
+    async with StrictServer(Says("Four."), Says("Five.")) as server:
+        shell.configure(server.url)
+        await shell.run("run", "--kind", "chat", "2 + 2?")
+        (shell.world / "runs").write_text("a file")
+        result = await shell.run("run", "2 + 3?")
+        again = await shell.run("resume", "last", "--out", "elsewhere")
+    assert (result.code, result.out) == (3, "Five.\n")
+    assert f"The run cannot be written to {shell.world / 'runs'}" in result.err
+    assert "--out DIRECTORY writes it elsewhere" in result.err.splitlines()[-1]
+    assert "elsewhere/report.html" in again.out
+    assert "Five." in (shell.cwd / "elsewhere/report.md").read_text()
+
+
 @pytest.mark.req("attachment-wires")
 async def test_files_are_attached_and_a_wrong_one_is_named(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_bytes(png())

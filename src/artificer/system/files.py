@@ -32,7 +32,9 @@ def private_folder(path: Path) -> None:
     for folder in reversed(missing):
         try:
             folder.mkdir(FOLDER_MODE)
-        except FileExistsError:
+        except FileExistsError as error:
+            if folder.is_symlink() and not folder.exists():
+                raise FileNotFoundError(f"{folder} is a link that leads nowhere") from error
             if not folder.is_dir():
                 raise
         else:

@@ -59,20 +59,21 @@ def _print(run: Run, views: Views | None) -> None:
 
 
 def _save(world: World, run: Run, folder: Path | None) -> tuple[Views | None, OperatorError | None]:
-    """Write the views, and return what is wrong with the user's folder: the outcome is printed.
+    """Write the views, and return what is wrong with a folder: the outcome is printed.
 
     A report always has its views in the project; the user's own folder is an extra copy.
     """
-    views = None
-    if run.state.run_spec.kind == "deliver":
-        views = run.save(views_folder(world.config, run.id))
-    try:
-        return (run.save(folder.absolute()) if folder else views), None
-    except OSError as error:
-        return views, OperatorError(
-            f"The run cannot be written to {folder}: {error.strerror or error}.",
-            hint=f"artificer resume {run.id} --out DIRECTORY writes it elsewhere.",
-        )
+    is_report = run.state.run_spec.kind == "deliver"
+    views, unsaved = None, None
+    for place in (views_folder(world.config, run.id) if is_report else None, folder):
+        try:
+            views = views if place is None else run.save(place.absolute())
+        except OSError as error:
+            unsaved = OperatorError(
+                f"The run cannot be written to {place}: {error.strerror or error}.",
+                hint=f"artificer resume {run.id} --out DIRECTORY writes it elsewhere.",
+            )
+    return views, unsaved
 
 
 def _summarise(run: Run, delivered: Deliverable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -94,10 +95,22 @@ def _places(config: Config) -> list[Diagnosis]:
     return [
         Diagnosis("settings", True, settings),
         *_backend_settings(config),
-        Diagnosis("home", True, str(config.home)),
+        _home(config),
         Diagnosis("project", True, str(config.project_folder)),
         *_shared(config),
     ]
+
+
+def _home(config: Config) -> Diagnosis:
+    """The data directory. One that may only be read is as good, for commands that only read."""
+    place = config.project_folder
+    while not os.path.lexists(place):
+        place = place.parent
+    if place.is_dir():
+        return Diagnosis("home", True, str(config.home))
+    what = "is a link that leads nowhere" if place.is_symlink() else "is not a folder"
+    hint = "remove it, or name another with --home or $ARTIFICER_HOME"
+    return Diagnosis("home", False, f"{config.home}: {place} {what}", hint)
 
 
 def _backend_settings(config: Config) -> Iterator[Diagnosis]:
