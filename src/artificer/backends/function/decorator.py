@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
@@ -253,9 +254,10 @@ def _definition(
     }
     facts["resources"] = tuple(facts.get("resources", ()))
     if not facts["description"]:
-        raise unusable(
-            function, "has no description", "Write a docstring: it is what the model reads."
-        )
+        hint = "Write a docstring: it is what the model reads."
+        if sys.flags.optimize > 1:
+            hint = "python -OO removes docstrings: pass @tool(description=…), or use -O."
+        raise unusable(function, "has no description", hint)
     try:
         return ToolDefinition(input_schema=signature.schema, **facts)
     except InvalidValueError as error:

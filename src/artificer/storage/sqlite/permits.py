@@ -65,7 +65,8 @@ class SqlitePermits:
         if not limits:
             return None
         owner = self._owned()
-        return await self._change(lambda db: _take(db, owner, permit, limits, lease_s))
+        holder = _holder(permit, owner.id)  # its lock is taken now, and not in a thread
+        return await self._change(lambda db: _take(db, owner, permit, holder, limits, lease_s))
 
     async def renew(self, permits: Sequence[Permit], lease_s: float) -> None:
         """Extend permits; one that was lost counts again."""
@@ -94,7 +95,6 @@ class SqlitePermits:
         """This process as an owner. Raises OperatorError."""
         if self._owner is None:
             self._owner = owner_of(self._folder)
-        assert self._owner.id  # its lock is taken now, and not in a thread
         return self._owner
 
     async def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -138,6 +138,7 @@ def _take(
     db: sqlite3.Connection,
     owner: ProcessOwner,
     permit: str,
+    holder: str,
     limits: Sequence[SharedLimit],
     lease_s: float,
 ) -> LimitReached | None:
@@ -150,7 +151,6 @@ def _take(
         rows = []
         for limit in limits:
             held, lasts = limit.period_s is None, limit.period_s or lease_s
-            holder = _holder(permit, owner.id)
             rows.append((limit.name, permit, holder, now, now + lasts, held))
         db.executemany(_KEEP, rows)
     return reached
