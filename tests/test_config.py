@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from artificer.builds.prompt import FILES
-from artificer.config import default_project, load_config
+from artificer.config import Config, default_project, load_config
 from artificer.errors import ConfigError
 from artificer.runtime.builds.detect import detect
 from artificer.runtime.builds.prompts import load_prompts
@@ -66,6 +66,26 @@ class TestHome:
     def test_the_home_of_nobody(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="cannot be found"):
             load_config(tmp_path, home="~nobody-of-that-name/x")
+
+
+@pytest.mark.req("settings-placed")
+class TestPlaces:
+    def test_a_working_directory_that_is_gone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        gone = tmp_path / "release-41"
+        gone.mkdir()
+        monkeypatch.chdir(gone)
+        gone.rmdir()
+        for make in (load_config, lambda: load_config(tmp_path), Config(home=Path("x")).placed):
+            with pytest.raises(ConfigError, match="working directory cannot be found") as caught:
+                make()
+            assert "Change to a folder" in (caught.value.hint or "")
+        assert load_config(tmp_path, home=str(tmp_path), project="mine").project == "mine"
+
+    def test_a_file_may_begin_with_a_byte_order_mark(self, tmp_path: Path) -> None:
+        (tmp_path / "artificer.toml").write_text('model = "a/b"\n', encoding="utf-8-sig")
+        assert load_config(tmp_path).model == "a/b"
 
 
 WHOLE = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import artificer
 from artificer.agent import Agent
 from artificer.config import Config
+from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
@@ -286,6 +288,27 @@ async def test_a_world_stays_where_it_was_opened(
         assert world.config.project_folder == before
         await world.submit("Say hello.", Agent("local/smollm2"))
     assert (before / "journal.db").is_file()
+
+
+@pytest.mark.req("settings-placed")
+async def test_the_folders_of_its_settings_stay_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool of the project is offered, and the model reads the project's file, not another."""
+    examples = Path(__file__).parents[1] / "examples/tools"
+    for name in ("tools", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "who.txt").write_text(name)
+    (tmp_path / "who.txt").write_text("the project")
+    shutil.copy(examples / "list_folder.clad.toml", tmp_path / "tools")
+    monkeypatch.chdir(tmp_path)
+    config = Config(home=Path("home"), tools=(Path("tools"),), host=Host(folder="."))
+    model = ScriptedProvider([reply(call("host.read", path="who.txt")), say("It was read.")])
+    async with World.open(config, providers=[model]) as world:
+        monkeypatch.chdir("elsewhere")
+        run = await world.run("Who?", Agent("scripted/m"))
+        assert "list_folder" in run.state.run_spec.toolset
+    assert "the project" in str(model.requests[1]["messages"][-1])
 
 
 def test_a_world_is_opened_not_made() -> None:

@@ -248,22 +248,23 @@ class Config(CheckedValue):
     @property
     def project_folder(self) -> Path:
         """This project's folder: ``$ARTIFICER_HOME/<project>``."""
-        return self.home / (self.project or default_project(Path.cwd()))
+        return self.home / (self.project or default_project(_here()))
 
     def placed(self) -> Self:
-        """Return these settings with an absolute home and a named project.
+        """Return these settings with absolute paths and a named project.
 
-        They name the same folder wherever the process goes later. Raises ConfigError for the
-        home of a user whom this machine does not know.
+        They name the same folders wherever the process goes later. Raises ConfigError for the
+        home of a user whom this machine does not know, and where the working directory is gone.
         """
-        try:
-            home = self.home.expanduser().absolute()
-        except RuntimeError as error:
-            raise ConfigError(
-                f"The home {self.home} cannot be found: {str(error).rstrip('.')}.",
-                hint="Correct the setting home, or $ARTIFICER_HOME.",
-            ) from error
-        return self.replace(home=home, project=self.project or default_project(Path.cwd()))
+        host = self.host
+        return self.replace(
+            home=_placed(self.home),
+            project=self.project or default_project(_here()),
+            tools=tuple(map(_placed, self.tools)),
+            tools_keys=tuple(map(_placed, self.tools_keys)),
+            local_model=None if self.local_model is None else _placed(self.local_model),
+            host=host and host.replace(folder=str(_placed(Path(host.folder)))),
+        )
 
     def price_of(self, model: str) -> Price | None:
         """The price of a ``provider/model``: the configured one, or the one in the table.
@@ -272,6 +273,29 @@ class Config(CheckedValue):
         """
         price = self.prices.get(model)
         return prices.price_of(model) if price is None else price.value
+
+
+def _here() -> Path:
+    """The working directory. Raises ConfigError."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise ConfigError(
+            f"The working directory cannot be found: {error.strerror}. It may have been removed.",
+            hint="Change to a folder that exists.",
+        ) from error
+
+
+def _placed(path: Path) -> Path:
+    """Return the absolute path of a setting. Raises ConfigError."""
+    try:
+        path = path.expanduser()
+    except RuntimeError as error:
+        raise ConfigError(
+            f"{path} cannot be found: {str(error).rstrip('.')}.",
+            hint="Correct the setting, or $ARTIFICER_HOME.",
+        ) from error
+    return path if path.is_absolute() else _here() / path
 
 
 def default_project(folder: Path) -> str:
@@ -291,7 +315,7 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
         AuthorError: a flag is not a setting.
     """
     refuse_unknown("load_config", flags, ("folder", *Config.field_names()))
-    path = (Path.cwd() if folder is None else Path(named("folder", folder))) / FILE_NAME
+    path = (_here() if folder is None else Path(named("folder", folder))) / FILE_NAME
     settings = _read(path)
     if _holds_nul(settings):
         raise ConfigError(
@@ -340,7 +364,7 @@ def _read(path: Path) -> dict[str, object]:
             raise OSError(errno.EFBIG, f"has more than {_MAX_BYTES} bytes")
         import tomllib  # many projects have no such file
 
-        return tomllib.loads(data.decode().replace("\r\n", "\n").replace("\r", "\n"))
+        return tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
     except FileNotFoundError:
         return {}
     except (ValueError, OSError) as error:  # UnicodeDecodeError and TOMLDecodeError are the former
