@@ -250,6 +250,20 @@ async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
         await process.wait()
 
 
+@pytest.mark.req("mcp-server-port")
+async def test_a_port_that_another_program_has_is_named(tmp_path: Path) -> None:
+    write_manifests(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = await preloaded.start(
+            *arguments(tmp_path, "--http", str(port)), stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await process.communicate()
+    error, hint = said.decode().splitlines()
+    assert error.startswith(f"error: The MCP server cannot listen on 127.0.0.1, port {port}: ")
+    assert (process.returncode, hint) == (3, "hint: Choose another port.")
+
+
 @pytest.mark.req("mcp-server-line")
 async def test_a_message_of_a_client_has_a_longest_length(tmp_path: Path) -> None:
     process, stdin = await _bare_client(tmp_path)

@@ -11,7 +11,7 @@ from typing import Any
 
 from uvicorn import Config, Server
 
-from artificer.cli.studio.listening import listen
+from artificer.cli.execution.listening import listen
 from artificer.config import Config as Settings
 from artificer.config import StudioConfig
 from artificer.studio.access import Access
@@ -57,7 +57,7 @@ class ServedJobs:
         self._open = AsyncExitStack()
         self._loop = asyncio.new_event_loop()
         self._started: Future[None] = Future()
-        listening = listen("127.0.0.1", 0)
+        listening = listen("The studio", "127.0.0.1", 0)
         self.port = listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.hosts = {f"127.0.0.1:{self.port}"}

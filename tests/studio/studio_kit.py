@@ -15,7 +15,7 @@ import pytest_asyncio
 from uvicorn import Config, Server
 
 from artificer.backends.browser.window import browser_program
-from artificer.cli.studio.listening import listen
+from artificer.cli.execution.listening import listen
 from artificer.dispatch.agents import NO_AGENTS, Agents
 from artificer.studio.access import Access
 from artificer.studio.app import studio
@@ -74,7 +74,7 @@ async def serving(
     agents: Agents = NO_AGENTS,
 ) -> AsyncIterator[Studio]:
     """Serve a world as the command does."""
-    listening = listen("127.0.0.1", 0)
+    listening = listen("The studio", "127.0.0.1", 0)
     port = listening.getsockname()[1]
     access = Access("Ada", tokens=tokens, identity=identity)
     app = studio(world, access, [f"127.0.0.1:{port}"], agents)

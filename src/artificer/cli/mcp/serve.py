@@ -13,6 +13,7 @@ from artificer.backends.mcp.settings import McpConfig
 from artificer.cli.commands.mcp import McpOptions
 from artificer.cli.commands.shared import ExecutionOptions
 from artificer.cli.configuration import configuration
+from artificer.cli.execution.listening import listen
 from artificer.cli.mcp.resources import Resources
 from artificer.cli.mcp.server import ToolServer, serve_http
 from artificer.cli.mcp.stdio import serve_stdio
@@ -66,8 +67,9 @@ async def _serve(tool_server: ToolServer, port: int | None, tools: int) -> None:
     if port is None:
         await serve_stdio(server)
     else:
+        listening = listen("The MCP server", "127.0.0.1", port)
         note(f"serving {count(tools, 'tool')} at http://127.0.0.1:{port}/mcp")
-        await serve_http(server, port)
+        await serve_http(server, listening)
 
 
 def _files(folders: tuple[Path, ...], config: Config) -> dict[str, ManifestFile[Any]]:

@@ -6,6 +6,7 @@ other; ``artificer runs`` lists it.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ class ToolServer:
         return call
 
 
-async def serve_http(server: Server[Any], port: int) -> None:
+async def serve_http(server: Server[Any], listening: socket.socket) -> None:
     """Serve at ``http://127.0.0.1:PORT/mcp``, to this machine alone, until cancelled.
 
     Requests that name another host, as a page behind DNS rebinding would, are refused.
@@ -136,5 +137,5 @@ async def serve_http(server: Server[Any], port: int) -> None:
     import uvicorn
 
     app = server.streamable_http_app(host="127.0.0.1")
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", lifespan="on")
-    await uvicorn.Server(config).serve()
+    config = uvicorn.Config(app, log_level="warning", lifespan="on")
+    await uvicorn.Server(config).serve(sockets=[listening])

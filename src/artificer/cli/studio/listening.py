@@ -1,13 +1,12 @@
-"""Where the studio listens, and the names under which it may be reached."""
+"""Who may reach the studio where it listens, and under which names."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterable
 from ipaddress import ip_address
 
 from artificer.config import StudioConfig
-from artificer.errors import ConfigError, OperatorError
+from artificer.errors import ConfigError
 from artificer.studio.tokens import ApiTokens
 from artificer.system.loopback import is_loopback
 
@@ -37,24 +36,6 @@ def names_of(host: str, port: int, more: Iterable[str]) -> frozenset[str]:
     if is_loopback(host) or _is_every_address(host):
         own |= {*_THIS_MACHINE}
     return frozenset({f"{name}:{port}" for name in {*own, *more}} | set(more))
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Listen. Raises OperatorError if that cannot be.
-
-    What is sent leaves at once: asyncio sees to that only where it makes the socket itself, and
-    otherwise the body of an answer waits 40 ms until its head was acknowledged.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise OperatorError(
-            f"The studio cannot listen on {host}, port {port}: {error.strerror}.",
-            hint="Choose another port: --port 0",
-        ) from error
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # accepted ones inherit it
-    return listening
 
 
 def _is_every_address(host: str) -> bool:

@@ -32,7 +32,8 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
     from uvicorn import Config, Server
     from uvicorn.config import LOGGING_CONFIG
 
-    from artificer.cli.studio.listening import check_host, listen, names_of
+    from artificer.cli.execution.listening import listen
+    from artificer.cli.studio.listening import check_host, names_of
     from artificer.studio.access import Access
     from artificer.studio.app import studio
     from artificer.studio.identity import ProxyIdentity
@@ -49,7 +50,7 @@ async def serve(settings: Settings, options: StudioOptions) -> Exit:
         check_host(host, shared, tokens)
         places = dict.fromkeys([*shared.agents, *options.agents])
         agents = {place: load_agent(place) for place in places}
-        listening = listen(host, options.port)
+        listening = listen("The studio", host, options.port, hint="Choose another port: --port 0")
         port = listening.getsockname()[1]
         identity = ProxyIdentity(shared.identity_header, shared.proxies, shared.identity_rights)
         access = Access(user_name(), tokens=tokens, identity=identity)
