@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import http.client
 import json
 import os
 import select
@@ -26,7 +28,7 @@ from artificer.backends.mcp.connection import McpLink
 from artificer.backends.mcp.executor import discover
 from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
-from artificer.cli.mcp.stdio import MAX_LINE
+from artificer.cli.mcp.wire import MAX_MESSAGE
 from artificer.config import Config
 from artificer.contracts.schema import compile_schema
 from artificer.runs import History
@@ -222,7 +224,7 @@ async def test_a_client_that_wants_to_know_is_told_of_progress(tmp_path: Path) -
     assert {total for _, total in told} == {60.0}
 
 
-@pytest.mark.req("mcp-server-http")
+@pytest.mark.req("mcp-server-http", "mcp-server-line")
 async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
     tmp_path: Path,
 ) -> None:
@@ -243,8 +245,12 @@ async def test_it_serves_http_to_this_machine_and_to_no_page_of_another_name(
         assert tools[0].tool.definition.name == "ours.shout"
         result = await link.call("shout", {"text": "hi"}, 10)
         assert result.structured_content["results"] == {"said": "HI"}
-        await link.aclose()
         assert await asyncio.to_thread(_status, url, "evil.example") in (403, 421)
+        assert await asyncio.to_thread(_status_of_a_long_message, port, told=True) == 413
+        assert await asyncio.to_thread(_status_of_a_long_message, port, told=False) != 200
+        again = await link.call("shout", {"text": "ho"}, 10)
+        assert again.structured_content["results"] == {"said": "HO"}
+        await link.aclose()
     finally:
         process.terminate()
         await process.wait()
@@ -268,11 +274,11 @@ async def test_a_port_that_another_program_has_is_named(tmp_path: Path) -> None:
 async def test_a_message_of_a_client_has_a_longest_length(tmp_path: Path) -> None:
     process, stdin = await _bare_client(tmp_path)
     assert process.stdout is not None and process.stderr is not None
-    stdin.write(_message("ping", text="x" * (MAX_LINE - 200)))
+    stdin.write(_message("ping", text="x" * (MAX_MESSAGE - 200)))
     async with asyncio.timeout(20):
         for number in (1, 2):
             assert json.loads(await process.stdout.readline())["id"] == number
-        for _ in range(3 * MAX_LINE // 2**20):
+        for _ in range(3 * MAX_MESSAGE // 2**20):
             stdin.write(b"x" * 2**20)
         with suppress(ConnectionError):
             await stdin.drain()
@@ -317,6 +323,21 @@ def _status(url: str, host: str) -> int:
     except urllib.error.HTTPError as error:
         with error:
             return error.code
+
+
+def _status_of_a_long_message(port: int, *, told: bool) -> int:
+    """Post more than a message may have, with its length or piece by piece; 0 without an answer."""
+    piece = b" " * 65_536
+    pieces = (piece for _ in range(2 * MAX_MESSAGE // len(piece)))
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if told:
+        headers["Content-Length"] = str(2 * MAX_MESSAGE)
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    with contextlib.closing(client), contextlib.suppress(OSError, http.client.HTTPException):
+        with contextlib.suppress(OSError):  # it may be answered before all was sent
+            client.request("POST", "/mcp", pieces, headers, encode_chunked=not told)
+        return client.getresponse().status
+    return 0
 
 
 async def _answers(port: int) -> None:

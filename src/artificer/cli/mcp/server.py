@@ -15,8 +15,9 @@ from artificer.cli.mcp.ask import INPUT
 from artificer.cli.mcp.call import Underway
 from artificer.cli.mcp.log import ClientLog
 from artificer.cli.mcp.resources import Resources
-from artificer.cli.mcp.wire import Served, answer, listed
+from artificer.cli.mcp.wire import MAX_MESSAGE, Served, answer, listed
 from artificer.errors import ArtificerError, MissingExtraError
+from artificer.system.request_bodies import with_limit
 from artificer.values.release import RELEASE
 from artificer.world import World
 
@@ -132,10 +133,11 @@ class ToolServer:
 async def serve_http(server: Server[Any], listening: socket.socket) -> None:
     """Serve at ``http://127.0.0.1:PORT/mcp``, to this machine alone, until cancelled.
 
-    Requests that name another host, as a page behind DNS rebinding would, are refused.
+    Requests that name another host, as a page behind DNS rebinding would, are refused, and so are
+    messages of more than MAX_MESSAGE bytes.
     """
     import uvicorn
 
-    app = server.streamable_http_app(host="127.0.0.1")
+    app = with_limit(server.streamable_http_app(host="127.0.0.1"), MAX_MESSAGE)
     config = uvicorn.Config(app, log_level="warning", lifespan="on")
     await uvicorn.Server(config).serve(sockets=[listening])

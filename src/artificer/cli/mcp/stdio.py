@@ -9,15 +9,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
+from artificer.cli.mcp.wire import MAX_MESSAGE
 from artificer.cli.terminal.exits import ReaderGone
 from artificer.errors import OperatorError
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
     from mcp.server import Server
-
-MAX_LINE = 8 * 1024 * 1024
-"""Bytes of one message: a client that writes a longer one is not answered any more."""
 
 _CHUNK = 65_536
 
@@ -41,7 +39,7 @@ async def serve_stdio(server: Server[Any]) -> None:
                 raise ReaderGone from None
             if group.subgroup(_LineTooLong) is not None:
                 raise OperatorError(
-                    f"The MCP client wrote a message of more than {MAX_LINE:,} bytes.",
+                    f"The MCP client wrote a message of more than {MAX_MESSAGE:,} bytes.",
                     hint="Pass large contents as files that a tool reads.",
                 ) from None
             task = asyncio.current_task()
@@ -67,7 +65,7 @@ def _standard_streams() -> Iterator[tuple[int, _Writer]]:
 
 
 class _LineTooLong(Exception):
-    """A line has more than MAX_LINE bytes."""
+    """A line has more than MAX_MESSAGE bytes."""
 
 
 class _Lines:
@@ -92,7 +90,7 @@ class _Lines:
                 size = 0
             pieces.append(rest)
             size += len(rest)
-            if size > MAX_LINE:
+            if size > MAX_MESSAGE:
                 raise _LineTooLong
         if any(pieces):
             yield b"".join(pieces).decode("utf-8", "replace")

@@ -19,6 +19,9 @@ from artificer.values.strict_json import parse_object
 if TYPE_CHECKING:
     from mcp.types import CallToolResult, Tool
 
+MAX_MESSAGE = 8 * 1024 * 1024
+"""Bytes of one message. A client that writes a longer one to stdin is not answered any more."""
+
 RUN_KEY = "artificer/run"
 """Where a result names its run, in ``_meta``."""
 
