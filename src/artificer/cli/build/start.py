@@ -33,6 +33,8 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
             "Only a brief build takes a validation command; otherwise each phase has its own.",
             hint="Add --brief, or leave out --validation.",
         )
+    if options.brief:
+        _refuse_reviews(options)
     prompt = read_prompt(options.prompt)
     limits = limits_in(tokens=options.max_tokens, dollars=options.max_cost)
     if options.total_tokens is not None:
@@ -55,9 +57,19 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
             return await deliver(world, finished, progress, outcome)
 
 
+def _refuse_reviews(options: StartOptions) -> None:
+    """Refuse what would do nothing: a brief build has no plan and no specs."""
+    given = {"--size": options.size, "--pass": options.passes, "--judge": options.judge}
+    if useless := [name for name, value in given.items() if value]:
+        raise ConfigError(
+            f"A brief build has no plan to review: {' and '.join(useless)} would do nothing.",
+            hint="Leave that out, or leave out --brief.",
+        )
+
+
 def _build_options(options: StartOptions) -> BuildOptions:
     return BuildOptions(
-        size=options.size,
+        size=options.size or "medium",
         passes=("draft", *options.passes) if options.passes else None,
         judge=options.judge,
         parallel=options.parallel,

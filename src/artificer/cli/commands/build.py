@@ -53,11 +53,10 @@ class StartOptions(ReplyLimit, UnattendedOption):
     validation: str | None = option(
         metavar="COMMAND", help="With --brief: the command that validates the change."
     )
-    size: Literal["small", "medium", "large"] = option(
+    size: Literal["small", "medium", "large"] | None = option(
         type=click.Choice(SIZES),
-        default="medium",
-        show_default=True,
-        help="How often plans and specs are reviewed: not at all, twice, four times.",
+        help="How often plans and specs are reviewed: not at all, twice (medium, the default), or"
+        " four times.",
     )
     passes: tuple[Literal["completeness", "feasibility", "ordering", "final"], ...] = option(
         "--pass",
