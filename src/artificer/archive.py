@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from artificer.backends.workspace.service import Workspaces
     from artificer.runtime.builds.tree import BuildNode
     from artificer.runtime.explaining.explanation import Explanation
+    from artificer.runtime.family import ChildNode
     from artificer.runtime.limits.day_budget import DayBudget
-    from artificer.runtime.listing.family import ChildNode
     from artificer.runtime.listing.lister import RunFilter, RunLister, RunListing
     from artificer.runtime.listing.search import Hit
     from artificer.runtime.listing.summary import RunSummary
@@ -179,7 +179,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
         Raises NotFoundError, TamperedError.
         """
-        from artificer.runtime.listing.family import children_of
+        from artificer.runtime.family import children_of
 
         lines = (await self.history(run_id)).lines
         return await children_of(self._storage.journal, self._storage.blobs, run_id, lines)

@@ -219,7 +219,7 @@ class Run(Struct, Generic[OutputT], frozen=True):
 
         `world.archive.children` reads them, with their own children. Raises what `events` does.
         """
-        from artificer.runtime.listing.family import called
+        from artificer.runtime.family import called
 
         return tuple(called(self.id, self._lines()))
 

@@ -199,7 +199,7 @@ _NAMES = {
     "builds.table": ("Pass", "Size", "StepKind"),
     "runtime.builds.promote": ("Promotion",),
     "runtime.builds.tree": ("BuildNode",),
-    "runtime.listing.family": ("ChildNode",),
+    "runtime.family": ("ChildNode",),
     "wiring.builds": ("Builds",),
     # the journal, the budget, worlds and what they say of runs
     "ports.journal": ("Claim", "Durability", "Head", "Lease", "Record", "RunHead", "Spending"),

@@ -222,10 +222,10 @@ from artificer.runtime.builds.promote import Promotion as Promotion
 from artificer.runtime.builds.tree import BuildNode as BuildNode
 from artificer.runtime.explaining.explanation import Explanation as Explanation
 from artificer.runtime.explaining.explanation import Refusal as Refusal
+from artificer.runtime.family import ChildNode as ChildNode
 from artificer.runtime.keeping import CollectedBlobs as CollectedBlobs
 from artificer.runtime.keeping import StorageCheck as StorageCheck
 from artificer.runtime.limits.day_budget import DayBudget as DayBudget
-from artificer.runtime.listing.family import ChildNode as ChildNode
 from artificer.runtime.listing.lister import ListedRun as ListedRun
 from artificer.runtime.listing.lister import RunFilter as RunFilter
 from artificer.runtime.listing.lister import RunListing as RunListing

@@ -12,7 +12,7 @@ from artificer.dispatch.segments import ELSEWHERE_S, Segments
 from artificer.dispatch.sweeper import SweepTimes
 from artificer.dispatch.worker import Worker, WorkerOptions
 from artificer.ports import AwaitsRuns, Claim, Parked, RunOver
-from artificer.runtime.explaining.falls import MAX_FALLS, delay_after, falls_of
+from artificer.runtime.falls import MAX_FALLS, delay_after, falls_of
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.rig import SteppingClock
 

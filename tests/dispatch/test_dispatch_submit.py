@@ -19,7 +19,7 @@ from artificer.dispatch.worker import Worker, WorkerOptions
 from artificer.errors import ExistsError, InvalidValueError
 from artificer.ports import CANCEL, AwaitsRuns, DispatchedRun, Parked, RunOver
 from artificer.providers.scripted import ScriptedReply
-from artificer.runtime.explaining.delays import delay_of
+from artificer.runtime.delays import delay_of
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.testing.rig import SteppingClock

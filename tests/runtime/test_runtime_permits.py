@@ -14,7 +14,7 @@ from artificer.core.record import EventLine
 from artificer.errors import InvalidValueError, OperatorError
 from artificer.events import ModelDelayed
 from artificer.ports import LimitReached, Permit, SharedLimit
-from artificer.runtime.explaining.delays import ATTEMPTS, FIRST_S, delay_of
+from artificer.runtime.delays import ATTEMPTS, FIRST_S, delay_of
 from artificer.runtime.limits.permits import PermitKeeper
 from artificer.runtime.limits.request_permits import RequestPermits
 from artificer.storage.memory.permits import MemoryPermits

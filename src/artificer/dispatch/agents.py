@@ -17,7 +17,7 @@ from artificer.core.spec import RunSpec
 from artificer.dispatch.callers import caller_of
 from artificer.errors import ConfigError
 from artificer.ports import Call, Storage
-from artificer.runtime.listing.family import agent_calls
+from artificer.runtime.family import agent_calls
 from artificer.runtime.load import read_chain, read_records
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 

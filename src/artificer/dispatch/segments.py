@@ -22,8 +22,8 @@ from artificer.errors import (
     places,
 )
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
-from artificer.runtime.explaining.delays import LOOKED_AT, delay_of
-from artificer.runtime.explaining.falls import delay_after, falls_of
+from artificer.runtime.delays import LOOKED_AT, delay_of
+from artificer.runtime.falls import delay_after, falls_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.proving.signals import has_signal
 from artificer.runtime.snapshot import restored

@@ -26,7 +26,7 @@ from artificer.core.waits import idle_standing
 from artificer.errors import ExistsError, Fenced, OperatorError, OwnedError
 from artificer.ports import Call, IdleRun, Provider, Receipt
 from artificer.runtime.engine import Engine
-from artificer.runtime.listing.family import child_id
+from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import state_of
 from artificer.runtime.waiting import has_signals
 from artificer.values.blocks import Message

@@ -16,8 +16,8 @@ from artificer.core.submission import Submission
 from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError
 from artificer.ports import SpendingLimit
 from artificer.runtime.engine import Engine, Outdated
+from artificer.runtime.family import agent_calls
 from artificer.runtime.limits.budgets import NO_BUDGETS
-from artificer.runtime.listing.family import agent_calls
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.proving.signals import has_signal

@@ -59,8 +59,8 @@ async def start(settings: Settings, options: StartOptions) -> Exit:
 
 def _refuse_reviews(options: StartOptions) -> None:
     """Refuse what would do nothing: a brief build has no plan and no specs."""
-    given = {"--size": options.size, "--pass": options.passes, "--judge": options.judge}
-    if useless := [name for name, value in given.items() if value]:
+    reviews = {"--size": options.size, "--pass": options.passes, "--judge": options.judge}
+    if useless := [name for name, value in reviews.items() if value]:
         raise ConfigError(
             f"A brief build has no plan to review: {' and '.join(useless)} would do nothing.",
             hint="Leave that out, or leave out --brief.",

@@ -12,7 +12,7 @@ from artificer.cli.terminal.console import one_line, out
 from artificer.cli.terminal.words import cost, count, joined, sum_of, tokens
 from artificer.runs import Run
 from artificer.runtime.builds.tree import BuildNode
-from artificer.runtime.listing.family import ChildNode
+from artificer.runtime.family import ChildNode
 
 OF_BUILD = ("STEP", "ATTEMPT", "RUN", "STATUS", "RESULT", "TURNS", "TOKENS")
 OF_AGENTS = ("AGENT", "RUN", "STATUS", "TURNS", "TOKENS", "COST")

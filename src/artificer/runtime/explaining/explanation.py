@@ -22,9 +22,9 @@ from artificer.core.intents import (
 from artificer.core.record import EventLine, Line
 from artificer.core.state import RunPhase, RunState
 from artificer.ports import Question, Storage
-from artificer.runtime.explaining.abandoned import AbandonedRun, abandoned_runs
+from artificer.runtime.abandoned import AbandonedRun, abandoned_runs
+from artificer.runtime.delays import retry_at
 from artificer.runtime.explaining.build import next_of_build
-from artificer.runtime.explaining.delays import retry_at
 from artificer.runtime.explaining.resuming import resume_command
 from artificer.runtime.explaining.submitted import why_submitted, worker_command, workers_go_on
 from artificer.runtime.explaining.why import why_of

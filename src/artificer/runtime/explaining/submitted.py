@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from artificer.core.state import RunPhase, RunState
-from artificer.runtime.explaining.abandoned import AbandonedRun
+from artificer.runtime.abandoned import AbandonedRun
 from artificer.runtime.explaining.why import why_fallen, why_of
 from artificer.runtime.load import Loaded
 from artificer.system.utc import utc_text

@@ -12,7 +12,7 @@ from artificer.core.record import Line, events_of
 from artificer.core.repeats import repeated_calls
 from artificer.core.state import RunPhase, RunState
 from artificer.runtime.explaining.build import why_building
-from artificer.runtime.explaining.falls import MAX_FALLS, falls_of
+from artificer.runtime.falls import MAX_FALLS, falls_of
 
 SHOWN = 5
 """The limit on runs that are named one by one."""

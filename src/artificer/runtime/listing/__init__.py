@@ -1,1 +1,1 @@
-"""Lists of runs: newest first, by an index, by their words, and as families."""
+"""Lists of runs: newest first, by an index, and by their words."""

@@ -11,7 +11,7 @@ from artificer.builds.state import consents_of
 from artificer.events import RunEvent
 from artificer.runs import Run
 from artificer.runtime.builds.tree import BuildNode
-from artificer.runtime.listing.family import ChildNode
+from artificer.runtime.family import ChildNode
 from artificer.runtime.listing.lister import ListedRun
 from artificer.runtime.listing.search import Hit
 from artificer.runtime.proving.replay import Replay

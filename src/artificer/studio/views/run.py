@@ -13,8 +13,8 @@ from artificer.core.signals import Cancel, FollowUp, Interrupt, Pause, Signal, S
 from artificer.errors import AuthorError, ConfigError, NotFoundError
 from artificer.events import ModelDelayed
 from artificer.runs import History
-from artificer.runtime.explaining.abandoned import AbandonedRun, abandoned_runs
-from artificer.runtime.explaining.delays import retry_at
+from artificer.runtime.abandoned import AbandonedRun, abandoned_runs
+from artificer.runtime.delays import retry_at
 from artificer.runtime.explaining.submitted import why_abandoned
 from artificer.runtime.listing.queued import is_for_workers, is_queued
 from artificer.studio.bodies import FORM_KEY, SPACING, spacing_ms

@@ -12,7 +12,7 @@ from artificer.core.record import Line
 from artificer.core.state import RunPhase, RunState
 from artificer.ownership.job_leases import failed_jobs
 from artificer.ports import Storage
-from artificer.runtime.explaining.falls import MAX_FALLS, falls_of
+from artificer.runtime.falls import MAX_FALLS, falls_of
 from artificer.runtime.snapshot import restored
 from artificer.runtime.waiting import waited_for
 
