@@ -293,7 +293,7 @@ def _placed(path: Path) -> Path:
     except RuntimeError as error:
         raise ConfigError(
             f"{path} cannot be found: {str(error).rstrip('.')}.",
-            hint="Correct the setting, or $ARTIFICER_HOME.",
+            hint="Name an absolute path, as with $ARTIFICER_HOME for the home, or set $HOME.",
         ) from error
     return path if path.is_absolute() else _here() / path
 

@@ -92,6 +92,16 @@ async def test_commands_save_and_switch_the_model(shell: Shell) -> None:
         assert part in saved
 
 
+@pytest.mark.req("user-without-home")
+async def test_a_file_of_an_unknown_user_ends_no_conversation(shell: Shell) -> None:
+    lines = "Hello\n/attach ~no-such-user/x\n/save ~no-such-user/x\nAgain\n"
+    async with StrictServer(Says("One."), Says("Two.")) as server:
+        shell.configure(server.url)
+        result = await shell.run("chat", stdin=lines.encode())
+    assert (result.code, result.out) == (Exit.OK, "One.\nTwo.\n"), result.err
+    assert "~no-such-user/x cannot be written: No such file or directory." in result.err
+
+
 @pytest.mark.req("cli-chat-failure")
 async def test_a_failed_reply_ends_no_conversation(shell: Shell) -> None:
     async with StrictServer(Fails(401), Fails(401)) as server:  # which is not asked again

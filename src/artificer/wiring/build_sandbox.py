@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -11,6 +10,7 @@ from artificer.backends.sandbox.grants import Grants
 from artificer.backends.sandbox.sandbox import choose, findings
 from artificer.config import Config
 from artificer.runtime.builds.toolchains import toolchains
+from artificer.system.home import user_home
 from artificer.wiring.sandbox import grants_of
 
 
@@ -22,7 +22,7 @@ def grants_of_build(config: Config) -> Grants:
     """
     grants = grants_of(config)
     mode = config.sandbox.mode or "auto"
-    known = tuple(toolchains(os.environ, Path.home()))
+    known = tuple(toolchains(os.environ, user_home()))
     return replace(grants, mode=mode, readable=(*grants.readable, *known))
 
 

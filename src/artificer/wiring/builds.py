@@ -32,6 +32,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.limits.accounts import Account
 from artificer.runtime.limits.budgets import Budgets
 from artificer.runtime.snapshot import state_of
+from artificer.system.home import expanded
 from artificer.values.arguments import path as named
 from artificer.values.base import JsonValue
 from artificer.values.parameters import named_parameters
@@ -158,7 +159,7 @@ async def unpromoted(config: Config, run: str, state: RunState) -> str:
 
 def project_folder(project: str | Path) -> Path:
     """The folder of a project, to be found from everywhere."""
-    return Path(named("project", project)).expanduser().absolute()
+    return expanded(named("project", project)).absolute()
 
 
 def require_command(validation: str | None) -> None:

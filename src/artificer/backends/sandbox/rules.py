@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from artificer.system.home import expanded
+
 SYSTEM = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store",
 )  # fmt: skip
@@ -43,7 +45,7 @@ def system_folders(*, network: bool) -> Iterator[Path]:
 
 def paths(found: Iterable[str | os.PathLike[str]], root: Path) -> tuple[Path, ...]:
     """Absolute paths, each under the name that was given and under its real one."""
-    named = [root / Path(path).expanduser() for path in found]
+    named = [root / expanded(path) for path in found]
     real = [path.resolve() for path in named]
     return tuple(dict.fromkeys(Path(os.path.normpath(path)) for path in (*named, *real)))
 

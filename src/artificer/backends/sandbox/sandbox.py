@@ -20,6 +20,7 @@ from artificer.backends.sandbox.rules import Rules, paths, system_folders, withi
 from artificer.backends.sandbox.toolchains import toolchain_folders, toolchain_variables
 from artificer.errors import ConfigError
 from artificer.manifests.keys import SandboxKeys, ToolKeys
+from artificer.system.home import user_home
 
 
 def findings() -> tuple[SandboxFinding, ...]:
@@ -120,7 +121,7 @@ class Sandbox:
         """
         if self._choice(tool.sandbox) is None:
             return {}
-        return toolchain_variables(_toolchain(self._find(program, env)), _home())
+        return toolchain_variables(_toolchain(self._find(program, env)), user_home())
 
     def _mode(self, keys: SandboxKeys) -> SandboxMode:
         return "required" if keys.required else self._grants.mode
@@ -167,12 +168,8 @@ class Sandbox:
 
 def _toolchain(program: Path) -> list[Path]:
     """The folders in the user's home that a program of theirs starts from."""
-    folders = toolchain_folders((program, program.resolve()), _home())
+    folders = toolchain_folders((program, program.resolve()), user_home())
     return [folder for folder in folders if folder.is_dir()]
-
-
-def _home() -> Path:
-    return Path("~").expanduser()
 
 
 def _beside(manifest: Path | None, root: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 
 from artificer.cli.chat.conversation import TerminalChat
 from artificer.cli.chat.reasoning import MODES
 from artificer.cli.terminal.console import complain, note
 from artificer.cli.terminal.words import cost, joined, tokens
 from artificer.ports.attachment import attachment_at
+from artificer.system.home import expanded
 from artificer.wiring.providers import split_model
 
 COMMANDS = {
@@ -79,7 +79,7 @@ def _attach(conversation: TerminalChat, file: str) -> None:
         conversation.attachments.clear()
         note("nothing is attached")
         return
-    conversation.attachments.append(attachment_at(Path(file).expanduser()))
+    conversation.attachments.append(attachment_at(expanded(file)))
     names = ", ".join(one.name or one.media_type for one in conversation.attachments)
     note(f"attached to the next message: {names}")
 
@@ -98,7 +98,7 @@ def _save(conversation: TerminalChat, file: str) -> None:
         complain("The file is missing.", "/save FILE")
         return
     try:
-        Path(file).expanduser().write_text(transcript(conversation), encoding="utf-8")
+        expanded(file).write_text(transcript(conversation), encoding="utf-8")
     except OSError as error:
         complain(f"{file} cannot be written: {error.strerror}.")
         return

@@ -23,6 +23,7 @@ from artificer.errors import InvalidValueError, ManifestError, TamperedError
 from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.runtime.builds.toolchains import variables as toolchain_variables
+from artificer.system.home import user_home
 from artificer.system.regular_file import read_regular
 from artificer.values.base import Value
 
@@ -128,7 +129,7 @@ class Project(Value):
     def variables_in(self, worktree: Path) -> dict[str, str]:
         """The variables of a command in a worktree."""
         here = {name: value.replace("{worktree}", str(worktree)) for name, value in self.variables}
-        return {**toolchain_variables(os.environ, Path.home()), **here}
+        return {**toolchain_variables(os.environ, user_home()), **here}
 
     def tools(self, worktree: Path) -> tuple[ManifestFile[Any], ...]:
         """The commands as tools that run in a worktree, by manifests."""

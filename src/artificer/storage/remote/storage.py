@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from artificer.errors import ConfigError
 from artificer.ports import SharedLimit, Storage, StoragePlace
@@ -17,6 +16,7 @@ from artificer.storage.remote.leases import HeldJobs
 from artificer.storage.remote.permits import RemotePermits
 from artificer.storage.remote.signals import RemoteSignals
 from artificer.storage.remote.versions import RemoteVersions
+from artificer.system.home import expanded
 
 TOKEN, TOKEN_FILE = "ARTIFICER_API_TOKEN", "ARTIFICER_API_TOKEN_FILE"
 
@@ -93,7 +93,7 @@ def token_of_environment() -> str:
     token, file = os.environ.get(TOKEN, ""), os.environ.get(TOKEN_FILE, "")
     if not token and file:
         try:
-            token = Path(file).expanduser().read_text(encoding="utf-8")
+            token = expanded(file).read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             raise ConfigError(
                 f"{TOKEN_FILE} names a file that cannot be read: {error}.",
