@@ -214,6 +214,8 @@ async def test_verify_compares_with_heads_that_were_kept(
     run, kept = await finished(world), tmp_path / "heads"
     kept.write_text((await shell.run("verify", *options)).out)
     await finished(world)
+    endless = await shell.run("verify", "--against", "/dev/zero")
+    assert endless.code == 3 and "more than 67,108,864 bytes" in endless.err
     good = await shell.run("verify", "--against", str(kept))
     assert good.code == 0 and good.err.startswith("sound: 2 runs")
     assert [line.split()[:2] for line in good.out.splitlines()] == [

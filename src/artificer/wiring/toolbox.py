@@ -20,6 +20,7 @@ from artificer.errors import ConfigError
 from artificer.plugins import load, on_call
 from artificer.ports import Executor
 from artificer.runtime.watching.view import JournalReader
+from artificer.system.home import expanded
 from artificer.system.private_memory import keep_memory_private
 from artificer.values.by_identity import ByIdentity
 from artificer.values.model import ToolChoice
@@ -203,5 +204,5 @@ def located(capabilities: Capabilities) -> Capabilities:
     host = capabilities.host
     if host is None:
         return capabilities
-    folder = str(Path(host.folder).expanduser().absolute())
+    folder = str(expanded(host.folder).absolute())
     return capabilities.replace(host=host.replace(folder=folder))

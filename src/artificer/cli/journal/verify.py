@@ -48,11 +48,18 @@ async def verify(settings: Settings, options: VerifyOptions) -> Exit:
     return Exit.WRONG
 
 
+MAX_HEADS = 64 * 1024 * 1024
+"""Bytes of kept heads that are read: a run's takes about a hundred."""
+
+
 def _read(path: Path) -> KeptHeads:
     try:
-        with interrupted_at_once():
-            text = path.read_text("utf-8")
-        return KeptHeads.read(text)
+        # Of a pipe too: verify --against <(…)
+        with interrupted_at_once(), path.open("rb") as file:
+            data = file.read(MAX_HEADS + 1)
+        if len(data) > MAX_HEADS:
+            raise OSError(f"more than {MAX_HEADS:,} bytes")
+        return KeptHeads.read(data.decode())
     except (OSError, UnicodeDecodeError) as error:
         raise OperatorError(
             f"The heads in {path} cannot be read: {error}.",
