@@ -14,6 +14,7 @@ from artificer.dispatch.kinds import open_dispatcher
 from artificer.errors import ArtificerError
 from artificer.manifests.parse import parse_manifest
 from artificer.secrets.kinds import secrets_of
+from artificer.wiring.storage_kinds import opened
 from artificer.world import World
 
 MANIFEST = """
@@ -42,6 +43,9 @@ async def _open(folder: Path, setting: str, name: str) -> None:
         case "reading":
             async with Archive.open(config.replace(storage=f"{name}:here")):
                 pass
+        case "using":
+            storage = await opened(config.replace(storage=f"{name}:here"), read_only=False)
+            await storage.journal.acquire("a")
         case "secrets":
             secrets_of((f"{name}:here",))
         case "dispatcher":

@@ -68,7 +68,22 @@ class Plain:
     def open(self, place):
         return Half()
 
+class Odd(Half):
+    versions = 1
+    async def acquire(self, run, claim=None):
+        return None
+    async def aclose(self):
+        pass
+    @property
+    def journal(self):
+        return self
+
+class Exits:
+    async def open(self, place):
+        raise SystemExit(0)
+
 NONE, HALF, PLAIN, SOURCE = Kind(None), Kind(Half()), Plain(), Plain()
+ODD, EXITS = Kind(Odd()), Exits()
 """
 
 BACKENDS = (
@@ -78,7 +93,10 @@ BACKENDS = (
 
 ENTRIES = {
     "backends": [f"{name} = kettle:{name.upper()}" for name in BACKENDS],
-    "storage": ["none = kettle:NONE", "half = kettle:HALF", "plain = kettle:PLAIN"],
+    "storage": [
+        *("none = kettle:NONE", "half = kettle:HALF", "plain = kettle:PLAIN"),
+        *("odd = kettle:ODD", "exits = kettle:EXITS"),
+    ],
     "dispatchers": ["half = kettle:HALF"],
     "secrets": ["half = kettle:SOURCE"],
 }
@@ -103,6 +121,8 @@ FAULTS = {
     "storage half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
     "reading half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
     "storage plain": "has a method open that is not async",
+    "storage exits": "raised SystemExit in open.",
+    "using odd": "returned None from journal.acquire, not a Lease",
     "dispatcher half": "not a Dispatcher: it has no submit, wake, cancel, serve, aclose",
     "secrets half": "not a SecretSource: it has no local, resolve, place, at_hand",
 }

@@ -103,6 +103,10 @@ class Registry(Generic[T]):
         """Whether there is an object of that name. It is not imported."""
         return name in self._built_in or name in self._others()
 
+    def is_plug_in(self, name: str) -> bool:
+        """Whether an installed package offers the object of that name."""
+        return name not in self._built_in
+
     @property
     def names(self) -> tuple[str, ...]:
         """All names, the built-in ones first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ from artificer.ports import (
     Versions,
 )
 from artificer.runtime.notifier import SignalNotifier
-from artificer.wiring.storage_kinds import PARTS, opened
+from artificer.wiring.storage_kinds import PARTS, checked, opened
 
 if TYPE_CHECKING:
     from artificer.runtime.limits.permits import PermitKeeper
@@ -187,6 +187,8 @@ async def open_storage(
             hint="Pass an object with the members of artificer.types.Storage. A name or a URL is "
             "a setting: storage = in artificer.toml, or load_config().replace(storage=…).",
         )
+    elif not type(storage).__module__.startswith("artificer."):
+        storage = checked(storage, partial(_fault_of, type(storage).__name__))
     owner: ProcessOwner
     if isinstance(storage, HasOwnerLeases):
         from artificer.ownership.leased import leased_owner
@@ -195,6 +197,13 @@ async def open_storage(
     else:
         owner = owner_of(folder)
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")
+
+
+def _fault_of(name: str, what: str) -> AuthorError:
+    return AuthorError(
+        f"The storage of type {name} {what}",
+        hint="Correct it. `StorageSuite` of artificer.testing.storage_suite tests a storage.",
+    )
 
 
 async def open_to_read(config: Config) -> OpenStorage:

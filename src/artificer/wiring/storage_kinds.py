@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 
 from artificer.config import Config
 from artificer.errors import ConfigError, NotFoundError
-from artificer.plugins import Registry
+from artificer.plugins import Registry, on_call
 from artificer.ports import Clock, Storage, StorageKind, StoragePlace
 
 KINDS: Registry[StorageKind] = Registry(
@@ -25,6 +26,9 @@ KINDS: Registry[StorageKind] = Registry(
 
 PARTS = ("journal", "blobs", "signals", "budget", "versions", "snapshots", "aclose")
 """The members of every storage."""
+
+checked = on_call("artificer.storage.checked:checked")
+"""Return a storage that is not ours with parts that are checked when they are used."""
 
 
 async def opened(
@@ -65,12 +69,17 @@ async def is_there(config: Config) -> bool:
 async def _opened_at(place: StoragePlace) -> Storage | None:
     """Open what a kind of storage has at a place. A plug-in may return anything: it is checked."""
     scheme = place.url.partition(":")[0]
-    opening: object = _kind(scheme).open(place)
-    if not isinstance(opening, Awaitable):
-        raise KINDS.fault_of(scheme, "has a method open that is not async.")
-    storage: Storage | None = await opening
+    try:
+        opening: object = _kind(scheme).open(place)
+        if not isinstance(opening, Awaitable):
+            raise KINDS.fault_of(scheme, "has a method open that is not async.")
+        storage: Storage | None = await opening
+    except SystemExit as error:
+        raise KINDS.fault_of(scheme, "raised SystemExit in open.") from error
     if storage is not None:
         KINDS.made_by(scheme, storage, "Storage", PARTS)
+        if KINDS.is_plug_in(scheme):
+            storage = checked(storage, partial(KINDS.fault_of, scheme))
     elif not place.read_only:
         raise KINDS.fault_of(scheme, "opened nothing, although the world is not only read.")
     return storage
