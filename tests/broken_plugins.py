@@ -13,7 +13,9 @@ from artificer.backends.loader import load_folder
 from artificer.dispatch.kinds import open_dispatcher
 from artificer.errors import ArtificerError
 from artificer.manifests.parse import parse_manifest
+from artificer.providers.registry import PROVIDERS, ProviderPlace
 from artificer.secrets.kinds import secrets_of
+from artificer.wiring.providers import made
 from artificer.wiring.storage_kinds import opened
 from artificer.world import World
 
@@ -46,6 +48,10 @@ async def _open(folder: Path, setting: str, name: str) -> None:
         case "using":
             storage = await opened(config.replace(storage=f"{name}:here"), read_only=False)
             await storage.journal.acquire("a")
+        case "provider":
+            kind = PROVIDERS.get(name)
+            assert kind is not None
+            made(kind, ProviderPlace(name=name, home=folder))
         case "secrets":
             secrets_of((f"{name}:here",))
         case "dispatcher":
@@ -69,7 +75,9 @@ def main(folder: Path, cases: list[list[str]]) -> dict[str, str]:
             asyncio.run(_open(folder, setting, name))
             found[f"{setting} {name}"] = ""
         except Exception as error:  # noqa: BLE001 - what it is, is what is asked
-            text = error.message if isinstance(error, ArtificerError) else str(error)
+            text = str(error)
+            if isinstance(error, ArtificerError):
+                text = f"{error.message} {error.hint or ''}".strip()
             found[f"{setting} {name}"] = f"{type(error).__name__}: {text}"
     return found
 

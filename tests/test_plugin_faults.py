@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.req("plugin-broken"), pytest.mark.xdist_group("plugin-
 
 CODE = """
 from pydantic import BaseModel
-from artificer.extend import SQLITE, Backend, Fault, ManifestSection, on_call
+from artificer.extend import Backend, Fault, ManifestSection, ProviderKind, on_call
 
 class Keys(BaseModel):
     pass
@@ -83,6 +83,13 @@ class Exits:
         raise SystemExit(0)
 
 NONE, HALF, PLAIN, SOURCE = Kind(None), Kind(Half()), Plain(), Plain()
+def wordless(place):
+    return "kettle"
+
+def leaving(place):
+    raise SystemExit(0)
+
+WORDLESS, LEAVING = ProviderKind(make=wordless), ProviderKind(make=leaving)
 ODD, EXITS = Kind(Odd()), Exits()
 """
 
@@ -97,6 +104,7 @@ ENTRIES = {
         *("none = kettle:NONE", "half = kettle:HALF", "plain = kettle:PLAIN"),
         *("odd = kettle:ODD", "exits = kettle:EXITS"),
     ],
+    "providers": ["wordless = kettle:WORDLESS", "leaving = kettle:LEAVING"],
     "dispatchers": ["half = kettle:HALF"],
     "secrets": ["half = kettle:SOURCE"],
 }
@@ -145,7 +153,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kettle\nVersion: 2.1\n")
     groups = [f"[artificer.{group}]\n" + "\n".join(ls) for group, ls in ENTRIES.items()]
     (info / "entry_points.txt").write_text("\n".join(groups) + "\n")
-    cases = json.dumps([name.split() for name in {**FAULTS, **SOUND}])
+    cases = json.dumps([name.split() for name in {**FAULTS, **PROVIDERS, **SOUND}])
     program = Path(__file__).with_name("broken_plugins.py")
     paths = (str(folder), os.environ.get("PYTHONPATH"))
     done = preloaded.run(
@@ -164,6 +172,21 @@ def test_the_error_names_the_package_and_the_fault(errors: dict[str, str], case:
     assert errors[case].startswith("ConfigError: The plug-in ")
     assert " of kettle 2.1 (artificer." in errors[case]
     assert FAULTS[case] in errors[case]
+
+
+PROVIDERS = {
+    "provider wordless": "is an object of type str, not a Provider: it has no name, prepare, ",
+    "provider leaving": "was not created: its package raised SystemExit.",
+}
+
+
+@pytest.mark.parametrize("case", PROVIDERS)
+def test_the_error_says_what_a_package_made_instead_of_a_provider(
+    errors: dict[str, str], case: str
+) -> None:
+    assert errors[case].startswith("ConfigError: The provider created for ")
+    assert PROVIDERS[case] in errors[case]
+    assert "This is a bug in kettle 2.1: report it" in errors[case]
 
 
 @pytest.mark.parametrize("case", SOUND)

@@ -138,5 +138,5 @@ def test_a_provider_has_the_name_that_runs_record(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="created for 'office' is called 'scripted'"):
         made(kind, ProviderPlace(name="office", home=tmp_path))
     nothing = ProviderKind(make=lambda place: None)  # type: ignore[arg-type, return-value]
-    with pytest.raises(ConfigError, match="created for 'office' is called None"):
+    with pytest.raises(ConfigError, match="created for 'office' is an object of type NoneType"):
         made(nothing, ProviderPlace(name="office", home=tmp_path))

@@ -7,7 +7,7 @@ import copy
 import pickle
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +217,41 @@ class Answering:
         """Close nothing."""
 
 
+def raising(error: BaseException) -> Callable[[], None]:
+    """Return a function that raises an error."""
+
+    def raises() -> None:
+        raise error
+
+    return raises
+
+
+@pytest.mark.req("world-request-checked")
+@pytest.mark.parametrize(
+    ("prepared", "said"),
+    [
+        (None, "prepared a NoneType, not a PreparedRequest"),
+        (PreparedRequest(None, "messages", []), "whose fields is a NoneType, not a dict"),  # type: ignore[arg-type]
+        (PreparedRequest({}, None, []), "whose key is a NoneType, not a str"),  # type: ignore[arg-type]
+        (PreparedRequest({}, "messages", None), "whose items is a NoneType, not a list"),  # type: ignore[arg-type]
+        (PreparedRequest({"x": float("nan")}, "m", []), "cannot be recorded.* NaN"),
+        (PreparedRequest({"x": "\udcff"}, "m", []), "cannot be recorded.* surrogates"),
+        (PreparedRequest({"x": object()}, "m", []), "cannot be recorded.* object"),  # type: ignore[dict-item]
+    ],
+)
+async def test_a_request_that_cannot_be_recorded_names_its_provider(
+    prepared: Any, said: str
+) -> None:
+    class Preparing(Answering):
+        def prepare(self, *_: object) -> Any:
+            return prepared
+
+    async with World.in_memory(providers=[Preparing(say("Hello."))]) as world:
+        with pytest.raises(AuthorError, match=f"The provider own .*{said}"):
+            await world.run("Hi.", Agent("own/m"), run_id="x")
+        assert (await world.archive.verify()).problems == []
+
+
 @pytest.mark.req("world-reply-checked")
 @pytest.mark.parametrize(
     ("answer", "said"),
@@ -224,6 +259,8 @@ class Answering:
         (None, "returned a NoneType, not a ModelReply"),
         ({"text": "Hello."}, "returned a dict, not a ModelReply"),
         (lambda: sys.exit(3), "raised SystemExit: 3"),
+        (raising(TimeoutError("Too slow.")), "raised TimeoutError: Too slow"),
+        (raising(asyncio.CancelledError()), "raised CancelledError"),
         (ModelFailure(code="teapot", message="Short."), "cannot be recorded: .*/code"),  # type: ignore[arg-type]
         (ModelFailure(code="auth", message=None), "cannot be recorded: .*/message"),  # type: ignore[arg-type]
         (say("Hello.").replace(stop="later"), "cannot be recorded: .*/stop"),

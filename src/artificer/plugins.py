@@ -49,6 +49,11 @@ def package_behind(error: BaseException) -> str | None:
     return found
 
 
+def package_of(made: object) -> str | None:
+    """Return the installed package that a function, or an object's class, is from."""
+    return _packages.get(str(getattr(made, "__module__", "")).partition(".")[0])
+
+
 def lacking(found: object, members: Iterable[str]) -> tuple[str, ...]:
     """Return which of these members an object lacks or has as None."""
     return tuple(name for name in members if getattr(found, name, None) is None)

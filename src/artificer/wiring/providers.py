@@ -12,6 +12,7 @@ from msgspec import structs
 from artificer.config import Config, ProviderConfig
 from artificer.core.spec import Fallback, RunSpec
 from artificer.errors import AuthorError, ConfigError
+from artificer.plugins import lacking, package_of
 from artificer.ports import Provider
 from artificer.providers.chain import chained
 from artificer.providers.dialects import RETURNS_REASONING
@@ -191,14 +192,28 @@ def made(kind: ProviderKind, place: ProviderPlace) -> Provider:
     Raises:
         ConfigError: it has another: a resumed run would ask another server, or none.
     """
-    found = kind.make(place)
-    name = getattr(found, "name", None)
-    if name != place.name:
+    try:
+        found = kind.make(place)
+    except SystemExit as error:
+        raise _faulty(kind, place, "was not created: its package raised SystemExit.") from error
+    if missing := lacking(found, ("name", "prepare", "generate", "aclose")):
+        what = f"is an object of type {type(found).__name__}, not a Provider: it has no "
+        raise _faulty(kind, place, f"{what}{', '.join(missing)}.")
+    if found.name != place.name:
         raise ConfigError(
-            f"The provider created for {place.name!r} is called {name!r}.",
+            f"The provider created for {place.name!r} is called {found.name!r}.",
             hint="Its package must give it the name from its ProviderPlace.",
         )
     return found
+
+
+def _faulty(kind: ProviderKind, place: ProviderPlace, what: str) -> ConfigError:
+    package = package_of(kind.make)
+    return ConfigError(
+        f"The provider created for {place.name!r} {what}",
+        hint=f"This is a bug in {package or 'its package'}: report it to its authors; update or "
+        "uninstall it.",
+    )
 
 
 def mapper_of(spec: RunSpec | None, config: Config, own: Mapping[str, Provider]) -> Provider | None:

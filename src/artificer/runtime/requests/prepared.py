@@ -11,7 +11,8 @@ from artificer.core.outputs import tools_blob
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, sent
-from artificer.errors import InvariantError
+from artificer.errors import AuthorError, CanonicalError, InvariantError
+from artificer.plugins import package_of
 from artificer.ports import Memo, PreparedRequest, Provider, Switching
 from artificer.values.base import JsonObject
 from artificer.values.by_identity import ByIdentity
@@ -28,6 +29,15 @@ def provider_of(provider: Provider, spec: RunSpec) -> Provider:
     # Every request asks this, and `isinstance` with a protocol takes 20 µs in Python 3.11.
     choose: Callable[[int], Provider] | None = getattr(provider, Switching.with_left.__name__, None)
     return choose(len(spec.fallbacks)) if choose else provider
+
+
+def provider_error(
+    provider: Provider, what: str, hint: str = "Fix it and resume the run."
+) -> AuthorError:
+    """Return the error for a provider that breaks its protocol by ``what``."""
+    package = package_of(provider)
+    named = f"{provider.name} of {package}" if package else provider.name
+    return AuthorError(f"The provider {named} {what}", hint=hint)
 
 
 def _tools_of(fields: JsonObject, name: str) -> tuple[str, bytes] | None:
@@ -75,8 +85,18 @@ class Requests:
         if self.provider is None:
             raise InvariantError("The provider of the run is not known here.")
         provider = provider_of(self.provider, state.run_spec)
+        try:
+            return self._prepared(provider, state, intent)
+        except CanonicalError as error:
+            what = f"prepared a request that cannot be recorded. {error.message}"
+            raise provider_error(provider, what) from error
+
+    def _prepared(
+        self, provider: Provider, state: RunState, intent: Generate | Compact
+    ) -> tuple[PreparedRequest, str]:
         if type(intent) is Compact:  # its own conversation
             prepared = provider.prepare(*summary_request(state, intent), Memo())
+            _check_form(provider, prepared)
             return prepared, digest_of(canonical(prepared.body))
         if (state.window, state.spec_digest) != (self._window, self._spec):
             # What was sent so far is not the beginning of this, or went to another model.
@@ -84,4 +104,16 @@ class Requests:
             self._memo, self._digests = Memo(), ListDigest()
         messages = sent(state.history, state.window)
         prepared = provider.prepare(state.request(), messages, self._memo)
+        _check_form(provider, prepared)
         return prepared, self._digests.digest(prepared.fields, prepared.key, prepared.items)
+
+
+def _check_form(provider: Provider, prepared: object) -> None:
+    """Check what a provider prepared, which may be code of anybody. Raises AuthorError."""
+    if not isinstance(prepared, PreparedRequest):
+        what = f"prepared a {type(prepared).__name__}, not a PreparedRequest."
+        raise provider_error(provider, what)
+    for name, kind in (("fields", dict), ("key", str), ("items", list)):
+        if not isinstance(found := getattr(prepared, name), kind):
+            what = f"prepared a request whose {name} is a {type(found).__name__}, not a "
+            raise provider_error(provider, what + f"{kind.__name__}.")

@@ -13,7 +13,7 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError, AuthorError, InvalidValueError
+from artificer.errors import ArtificerError, InvalidValueError
 from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.effects_log import ms_since, tell
@@ -23,8 +23,8 @@ from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, Request
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.requests.attempts import RequestAttempts
 from artificer.runtime.requests.compacted import compacted
-from artificer.runtime.requests.prepared import provider_of
-from artificer.system.tasks import shielded
+from artificer.runtime.requests.prepared import provider_error, provider_of
+from artificer.system.tasks import cancelling, shielded
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical, digest_of
 from artificer.values.model import Delta, ModelFailure, ModelReply, Usage
 from artificer.values.tokens import tokens_of
@@ -228,38 +228,37 @@ class ModelRequests(Struct, frozen=True):
                 deltas = CleanDeltas(self.clean, on_delta)
                 reply = await provider.generate(prepared, deltas)
                 deltas.flush()
-                return cleaned_reply(_checked(provider.name, reply), self.clean)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return ModelFailure(code="out_of_time", message="The run's time was over.")
+                return cleaned_reply(_checked(provider, reply), self.clean)
         except ArtificerError:
             raise
-        except (Exception, SystemExit) as error:
-            raise AuthorError(
-                f"The provider {provider.name} raised {type(error).__name__}: "
-                f"{self.clean(str(error))}",
-                hint="A provider returns a ModelFailure for what can go wrong. Fix it and resume "
-                "the run.",
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if limit.expired() and isinstance(error, TimeoutError):
+                return ModelFailure(code="out_of_time", message="The run's time was over.")
+            if isinstance(error, asyncio.CancelledError) and cancelling():
+                raise
+            raise provider_error(
+                provider,
+                f"raised {type(error).__name__}: {self.clean(str(error))}",
+                "A provider returns a ModelFailure for what can go wrong. Fix it and resume the "
+                "run.",
             ) from error
 
 
-def _checked(provider: str, reply: object) -> ModelReply | ModelFailure:
+def _checked(provider: Provider, reply: object) -> ModelReply | ModelFailure:
     """Return what a provider returned, if it can be recorded and read again."""
     if not isinstance(reply, ModelReply | ModelFailure):
-        raise AuthorError(
-            f"The provider {provider} returned a {type(reply).__name__}, not a ModelReply or a "
-            "ModelFailure.",
-            hint="Fix it and resume the run.",
+        raise provider_error(
+            provider,
+            f"returned a {type(reply).__name__}, not a ModelReply or a ModelFailure.",
         )
     try:
         reply = reply.verified()
         _check_counts(reply)
     except InvalidValueError as error:
-        raise AuthorError(
-            f"The provider {provider} returned a {type(reply).__name__} that cannot be recorded: "
-            f"{error.message}",
-            hint="Fix it and resume the run. Its conformance suite finds such replies.",
+        raise provider_error(
+            provider,
+            f"returned a {type(reply).__name__} that cannot be recorded: {error.message}",
+            "Fix it and resume the run. Its conformance suite finds such replies.",
         ) from error
     return reply
 
