@@ -286,7 +286,13 @@ async def test_a_reply_that_nobody_could_read_again_is_not_recorded(answer: Any,
 
 @pytest.mark.req("world-reply-checked")
 @pytest.mark.parametrize(
-    "receipt", [None, "done", lambda: sys.exit(3), Receipt(status="fine", content="x")]
+    "receipt",
+    [
+        *(None, "done", lambda: sys.exit(3), Receipt(status="fine", content="x")),
+        Receipt(status="ok", content="x", cost_micros=10**20),
+        Receipt(status="ok", content="x", cost_micros=-1),
+        Receipt(status="ok", content="x", usage=Usage(output_tokens=-1)),
+    ],
 )
 async def test_a_receipt_that_nobody_could_read_again_is_not_recorded(receipt: Any) -> None:
     class Odd:

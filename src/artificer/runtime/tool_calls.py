@@ -38,7 +38,7 @@ from artificer.runtime.outcome import Outcome
 from artificer.runtime.receipt_data import NO_DATA, data_of, shown
 from artificer.system.tasks import cancelling
 from artificer.values.blocks import AttachedBlock
-from artificer.values.canon import digest_of
+from artificer.values.canon import MAX_SAFE_INTEGER, digest_of
 from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
 
@@ -299,9 +299,17 @@ def _failed(status: Literal["error", "timeout"], intent: CallTool, detail: str) 
 
 def _checked(tool: str, receipt: object) -> Receipt:
     """Return what an executor returned, if it can be recorded and read again."""
-    if isinstance(receipt, Receipt):
-        return receipt.verified()
     problem = f"Its executor returned a {type(receipt).__name__}, not a Receipt."
+    if isinstance(receipt, Receipt):
+        counts = {} if receipt.usage is None else structs.asdict(receipt.usage)
+        wrong = [
+            name
+            for name, count in {**counts, "cost_micros": receipt.cost_micros or 0}.items()
+            if isinstance(count, int) and not 0 <= count <= MAX_SAFE_INTEGER
+        ]
+        if not wrong:
+            return receipt.verified()
+        problem = f"Its executor returned a Receipt whose {wrong[0]} is not from 0 to 2**53 - 1."
     log.error("tool %s: %s", tool, problem)
     raise AuthorError(problem)
 
