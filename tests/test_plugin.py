@@ -257,6 +257,26 @@ def test_a_package_that_cannot_be_used_is_named(project: Project, site: Path) ->
     assert "is of type int, not Backend" in made.stderr
 
 
+@pytest.mark.req("plugin-exits")
+def test_only_a_packages_own_command_may_end_the_program(project: Project, site: Path) -> None:
+    broken = project.folder / "broken"
+    shutil.copytree(site, broken)
+    package = broken / "artificer_plugin"
+    (package / "commands.py").write_text(
+        "import click, sys\n\n@click.command()\ndef sqlite(): sys.exit(9)\n"
+    )
+    spec = (package / "spec.py").read_text()
+    project.environment["PYTHONPATH"] = str(broken)
+    assert project.artificer("sqlite").returncode == 9
+    for error in ("SystemExit(0)", "asyncio.CancelledError()", "GeneratorExit()"):
+        raised = f"        import asyncio\n        raise {error}\n        places ="
+        (package / "spec.py").write_text(spec.replace("        places =", raised, 1))
+        checked = project.artificer("tools", "check", "tools")
+        assert checked.returncode == 3, checked
+        name = error.rpartition(".")[2].partition("(")[0]
+        assert f"The package artificer-example-plugin 1.0.0 raised {name}" in checked.stderr
+
+
 @pytest.mark.req("plugin-command", "plugin-doctor", "plugin-blamed")
 def test_an_installed_package_adds_a_command(project: Project, site: Path) -> None:
     shown = project.artificer("sqlite", "people.db")

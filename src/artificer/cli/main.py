@@ -9,14 +9,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from artificer.cli.settings import Settings
 from artificer.cli.terminal import console
 from artificer.cli.terminal.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, ConfigError
 from artificer.plugins import Registry, package_behind
 from artificer.values.release import RELEASE
 
@@ -116,6 +116,25 @@ class LazyGroup(click.Group):
         if not args[0].startswith("-") and args[0] not in REGISTRY:
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Perform the command. Only a package's own commands may end the program.
+
+        Raises ConfigError if other code of a package raises what is not an Exception.
+        """
+        try:
+            return super().invoke(ctx)
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            package = package_behind(error)
+            if package is None or REGISTRY.is_plug_in(ctx.invoked_subcommand or ""):
+                raise
+            raise ConfigError(
+                f"The package {package} raised {type(error).__name__}: {error}",
+                hint="This is a bug in the package: report it to its authors; update or uninstall "
+                "it.",
+            ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands into the help, by task."""
