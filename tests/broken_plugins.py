@@ -6,15 +6,18 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from artificer import load_config
 from artificer.archive import Archive
+from artificer.backends.context import ExecutorContext
 from artificer.backends.loader import load_folder
 from artificer.dispatch.kinds import open_dispatcher
 from artificer.errors import ArtificerError
 from artificer.manifests.parse import parse_manifest
 from artificer.providers.registry import PROVIDERS, ProviderPlace
 from artificer.secrets.kinds import secrets_of
+from artificer.wiring.folders import manifests
 from artificer.wiring.providers import made
 from artificer.wiring.storage_kinds import opened
 from artificer.world import World
@@ -26,6 +29,11 @@ version = "1"
 description = "Make tea."
 [{}]
 """
+
+PARTS: tuple[Any, ...] = (
+    *("blobs", "clean_blobs", "redactor", "secrets", "versions", "reader", "now", "servers"),
+)
+"""The parts of a context, which these executors do not use."""
 
 CALLBACK = """
 [tool]
@@ -59,12 +67,19 @@ async def _open(folder: Path, setting: str, name: str) -> None:
             async with World.open(config.replace(worker=worker)) as world:
                 await (await open_dispatcher(world.config, world)).aclose()
         case "folder":
-            (folder / name).mkdir(parents=True)
-            (folder / name / "tea.clad.toml").write_text(MANIFEST.format(name))
-            (folder / name / "tell.clad.toml").write_text(CALLBACK)
-            load_folder(folder / name)
+            load_folder(_folder_of(folder / name, name))
+        case "executors":
+            context: Any = ExecutorContext(**dict.fromkeys(PARTS))
+            manifests(_folder_of(folder / name, name), config, context)
         case _:
             parse_manifest(MANIFEST.format(name), "tea.clad.toml", compat=setting == "compat")
+
+
+def _folder_of(folder: Path, name: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "tea.clad.toml").write_text(MANIFEST.format(name))
+    (folder / "tell.clad.toml").write_text(CALLBACK)
+    return folder
 
 
 def main(folder: Path, cases: list[list[str]]) -> dict[str, str]:

@@ -19,7 +19,10 @@ from artificer.extend import Backend, Fault, ManifestSection, ProviderKind, on_c
 class Keys(BaseModel):
     pass
 
-def backend(called, part=None, faults=(), filled=(), link=None, origin="", tools=None):
+def backend(
+    called, part=None, faults=(), filled=(), link=None, origin="", tools=None, *,
+    programs=(), made=None
+):
     class Section(ManifestSection):
         name, keys = called, Keys
         def read(self, manifest, keys, found, *, compat):
@@ -32,8 +35,22 @@ def backend(called, part=None, faults=(), filled=(), link=None, origin="", tools
         def origin(self, part):
             return origin
         def definitions(self, manifest):
-            return (manifest.definition,) if tools is None else tools
-    return Backend(section=Section(), executors=on_call("nowhere:executors"))
+            own = manifest.definition
+            return tools(own) if callable(tools) else tools or (own,)
+        def programs(self, part):
+            return programs
+    executors = made or on_call("nowhere:executors")
+    return Backend(section=Section(), executors=executors)
+
+class Executor:
+    def __init__(self, tools):
+        self.tools = tools
+    async def execute(self, call):
+        pass
+
+def offering(change):
+    return lambda files, context: [Executor(change(files[0].definition))]
+
 
 NOTHING = backend("nothing")
 LENIENT = backend("lenient", faults=[Fault(("lenient",), "is odd", lenient=True)])
@@ -50,6 +67,17 @@ PLACE = backend("place", part=1, origin=4)
 SERVER = backend("server", part=1, origin="mcp:shop")
 ONE = backend("one", part=1, tools="tea")
 HERE = backend("here", part=1, origin="here:kitchen")
+EMPTY = backend("empty", part=1, tools=lambda tool: ())
+DOUBLE = backend("double", part=1, tools=lambda tool: (tool, tool))
+SCHEMA = backend("schema", part=1, tools=lambda t: (t.replace(input_schema={"type": "tea"}),))
+LATIN = backend("latin", part=1, tools=lambda tool: (tool.replace(description="\\udcff"),))
+PROGRAM = backend("program", part=1, programs=None)
+PROGRAMS = backend("programs", part=1, programs=["tea"])
+LAX = backend("lax", part=1, made=offering(lambda tool: (tool.replace(effect="pure"),)))
+ALIEN = backend("alien", part=1, made=offering(lambda tool: (tool, tool.replace(name="milk"))))
+IDLE = backend("idle", part=1, made=offering(lambda tool: ()))
+TEXTUAL = backend("textual", part=1, made=offering(lambda tool: "tea"))
+KEEN = backend("keen", part=1, made=offering(lambda tool: (tool,)))
 FAIR = backend("fair", faults=[Fault(("fair",), "is wrong")])
 class NoSection:
     name = "bare"
@@ -96,6 +124,8 @@ ODD, EXITS = Kind(Odd()), Exits()
 BACKENDS = (
     *("nothing", "lenient", "words", "path", "number", "filled", "unfilled", "fair", "bare"),
     *("files", "text", "parts", "greedy", "place", "server", "one", "here"),
+    *("empty", "double", "schema", "latin", "program", "programs"),
+    *("lax", "alien", "idle", "textual", "keen"),
 )
 
 ENTRIES = {
@@ -125,6 +155,16 @@ FAULTS = {
     "folder place": "offers a tool that cannot be: ",
     "folder server": "offers the tool tea with the backend 'server' and the origin 'mcp:shop': ",
     "folder one": "offers 'tea', not a tuple of tools",
+    "folder empty": "offers no tool for ",
+    "folder double": "offers two tools called tea for ",
+    "folder schema": "offers the tool tea, which cannot be: This is not a usable JSON Schema",
+    "folder latin": "offers the tool tea, which cannot be: This value has no canonical JSON",
+    "folder program": "named None as a program, not a key and a program.",
+    "folder programs": "named 'tea' as a program, not a key and a program.",
+    "executors lax": "made an executor that offers tea otherwise than its manifests do",
+    "executors alien": "made an executor that offers milk otherwise than its manifests do",
+    "executors idle": "made no executor that offers tea.",
+    "executors textual": "made an executor whose tools are 'tea', not a tuple.",
     "storage none": "opened nothing, although the world is not only read",
     "storage half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
     "reading half": "opened an object of type Half, not a Storage: it has no versions, aclose.",
@@ -140,6 +180,7 @@ SOUND = {
     "manifest lenient": "ManifestError: tea.clad.toml:6: lenient: is odd",
     "reading none": "",
     "folder here": "",
+    "executors keen": "",
 }
 
 

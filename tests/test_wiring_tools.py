@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
+from artificer.cli.tools.call import preview_of
 from artificer.config import Config, ProviderConfig
-from artificer.errors import ConfigError, ManifestError, NotFoundError
+from artificer.contracts.definition import ToolDefinition
+from artificer.errors import AuthorError, ConfigError, ManifestError, NotFoundError
 from artificer.ports import Call
 from artificer.providers.registry import ProviderKind, ProviderPlace
 from artificer.providers.scripted import ScriptedProvider
@@ -129,6 +132,18 @@ def test_a_backend_that_makes_no_executors_is_named(made: object, kind: str) -> 
     with pytest.raises(ConfigError, match=rf"backend \[csv\] made a {kind} where an executor"):
         checked_executors("csv", made)
     assert checked_executors("csv", iter(())) == []
+
+
+@pytest.mark.req("plugin-unusable")
+def test_a_preview_that_is_none_is_named() -> None:
+    class Odd:
+        def preview(self, call: Call) -> Any:
+            return "tea"
+
+    tool = ToolDefinition(name="brew", description="Brew.", input_schema={}, backend="kettle")
+    with pytest.raises(AuthorError, match="executor of brew returned a str as the preview") as odd:
+        preview_of(Odd(), Call("run-1", "call-1", tool, {}, "key"))
+    assert "the backend 'kettle'" in str(odd.value.hint)
 
 
 @pytest.mark.req("plugin-provider")

@@ -13,7 +13,7 @@ from artificer.errors import ManifestError
 from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
 from artificer.manifests.model import SUFFIX, Manifest, ManifestFile
 from artificer.manifests.parse import parse_manifest
-from artificer.manifests.section_reads import checked_tools, linked_files
+from artificer.manifests.section_reads import checked_tools, linked_files, named_programs
 from artificer.system.regular_file import read_regular
 
 FOLDER_FILE = "toolclad.toml"
@@ -100,7 +100,7 @@ def load_file(
 
 
 def _programs(manifest: Manifest[Any]) -> Iterator[tuple[str, str]]:
-    yield from manifest.section.programs(manifest.part)
+    yield from named_programs(manifest.section, manifest.part)
     if manifest.output.script is not None:
         yield "output.parser", manifest.output.script
 

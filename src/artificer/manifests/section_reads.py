@@ -9,10 +9,12 @@ from pydantic import BaseModel
 
 from artificer.contracts.arguments.check import Fault
 from artificer.contracts.definition import ToolDefinition
-from artificer.errors import InvalidValueError
+from artificer.contracts.schema import compile_schema
+from artificer.errors import CanonicalError, InvalidValueError, ToolDefinitionError
 from artificer.manifests.keys import ManifestKeys
 from artificer.manifests.model import ManifestFile, ManifestSection
 from artificer.manifests.registry import BACKENDS
+from artificer.values.canon import canonical
 
 
 def read_section(
@@ -95,7 +97,8 @@ def checked_tools(file: ManifestFile[Any]) -> tuple[ToolDefinition, ...]:
     Policies go by these labels, and the calls of some origins start other runs.
 
     Raises:
-        ConfigError: the section offers something else, or a tool as that of another backend.
+        ConfigError: the section offers something else, or a tool as that of another backend; or,
+            of an installed package, none, two of a name, or one that no run could use.
     """
     name = file.manifest.backend
     try:
@@ -110,7 +113,38 @@ def checked_tools(file: ManifestFile[Any]) -> tuple[ToolDefinition, ...]:
             what = f"offers the tool {tool.name} with the backend {tool.backend!r} and the origin "
             what += f'{tool.origin!r:.80}: it has to be {name!r}, or to begin with "{name}:".'
             raise BACKENDS.fault_of(name, what)
+    if BACKENDS.is_plug_in(name):
+        _check_usable(name, file.file, tools)
     return tools
+
+
+def _check_usable(section: str, file: str, tools: Sequence[ToolDefinition]) -> None:
+    """Check that a file has tools, which can be recorded and compiled. Raises ConfigError."""
+    names = [tool.name for tool in tools]
+    if len({*names}) < len(names) or not names:
+        what = "offers no tool" if not names else f"offers two tools called {names[0]}"
+        raise BACKENDS.fault_of(section, f"{what} for {file}.")
+    for tool in tools:
+        try:
+            canonical(tool.to_json())
+            compile_schema(tool.input_schema)
+        except (CanonicalError, ToolDefinitionError) as error:
+            what = f"offers the tool {tool.name}, which cannot be: {error.message}"
+            raise BACKENDS.fault_of(section, what) from error
+
+
+def named_programs(section: ManifestSection[Any, Any], part: Any) -> list[tuple[str, str]]:
+    """Return the programs that a part names, each with its key. Raises ConfigError."""
+    returned: object = section.programs(part)
+    found: list[tuple[str, str]] = []
+    for each in returned if isinstance(returned, Iterable) else [returned]:
+        match each:
+            case (str() as key, str() as program):
+                found.append((key, program))
+            case _:
+                what = f"named {each!r:.80} as a program, not a key and a program."
+                raise BACKENDS.fault_of(section.name, what)
+    return found
 
 
 def _members(fault: Fault) -> tuple[object, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from artificer.backends.loader import load_folder
 from artificer.config import Config
 from artificer.errors import ConfigError, NotFoundError
 from artificer.manifests.model import ManifestFile
+from artificer.manifests.registry import BACKENDS
 from artificer.plugins import lacking
 from artificer.ports import Executor
 
@@ -42,8 +43,35 @@ def manifests(folder: Path, config: Config, context: ExecutorContext) -> list[Ex
     for name, declared in by_backend.items():
         backend = backend_of(name)
         own = replace(context, settings=settings_of(name, backend, config))
-        executors += checked_executors(name, backend.executors(declared, own))
+        found = checked_executors(name, backend.executors(declared, own))
+        if BACKENDS.is_plug_in(name):
+            _check_tools(name, found, declared)
+        executors += found
     return executors
+
+
+def _check_tools(
+    backend: str, executors: Iterable[Executor], files: Iterable[ManifestFile[Any]]
+) -> None:
+    """Check that executors perform the tools of their manifests. Raises ConfigError.
+
+    What people have read, and policies go by, is in the manifests.
+    """
+    declared = {tool.name: tool for file in files for tool in file.manifest.definitions}
+    offered: set[str] = set()
+    for each in executors:
+        tools: object = each.tools
+        if not isinstance(tools, Sequence) or isinstance(tools, str):
+            what = f"made an executor whose tools are {tools!r:.80}, not a tuple."
+            raise BACKENDS.fault_of(backend, what)
+        for tool in tools:
+            name = getattr(tool, "name", repr(tool))
+            if declared.get(name) != tool:
+                what = f"made an executor that offers {name:.80} otherwise than its manifests do"
+                raise BACKENDS.fault_of(backend, f"{what}: it has to offer their definitions.")
+            offered.add(name)
+    for name in sorted(declared.keys() - offered):
+        raise BACKENDS.fault_of(backend, f"made no executor that offers {name}.")
 
 
 def checked_executors(backend: str, made: object) -> list[Executor]:

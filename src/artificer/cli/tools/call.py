@@ -7,8 +7,9 @@ import json
 from artificer.config import Config
 from artificer.core.gate import judge
 from artificer.core.verdict import Verdict
+from artificer.errors import AuthorError
 from artificer.policies.engine import consult_here
-from artificer.ports import Call, Executor, Lasting, Receipt
+from artificer.ports import Call, Executor, Lasting, Preview, Previewing, Receipt
 from artificer.system.clock import SystemClock
 from artificer.values.blocks import ToolUseBlock
 from artificer.wiring.toolbox import ToolBox
@@ -21,6 +22,18 @@ async def perform(executor: Executor, call: Call) -> Receipt:
     finally:
         if isinstance(executor, Lasting):
             await executor.release(call.run)
+
+
+def preview_of(executor: Previewing, call: Call) -> Preview:
+    """Return the effect that a call would have. Raises AuthorError if the executor is wrong."""
+    found: object = executor.preview(call)
+    if not isinstance(found, Preview):
+        raise AuthorError(
+            f"The executor of {call.definition.name} returned a {type(found).__name__} as the "
+            "preview of a call, not a Preview.",
+            hint=f"Correct the backend {call.definition.backend!r}, or report it to its authors.",
+        )
+    return found
 
 
 def judge_by_hand(box: ToolBox, config: Config, tool: str, arguments: str) -> Verdict:

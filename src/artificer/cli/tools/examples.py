@@ -8,7 +8,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
-from artificer.cli.tools.call import by_hand, judge_by_hand, perform
+from artificer.cli.tools.call import by_hand, judge_by_hand, perform, preview_of
 from artificer.cli.tools.folder import load
 from artificer.config import Config
 from artificer.manifests.keys import ExampleKeys
@@ -48,7 +48,7 @@ async def _fault(box: ToolBox, config: Config, name: str, example: ExampleKeys) 
     call = by_hand(box, name, verdict.arguments)
     executor = box.executors[name]
     if example.argv is not None and isinstance(executor, Previewing):
-        return _command_fault(executor.preview(call), example.argv)
+        return _command_fault(preview_of(executor, call), example.argv)
     receipt = await perform(executor, call)
     if receipt.status != _STATUS.get(example.status, example.status):
         return f"is {receipt.status}, not {example.status}"

@@ -12,7 +12,7 @@ from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
-from artificer.cli.tools.call import by_hand, judge_by_hand, perform
+from artificer.cli.tools.call import by_hand, judge_by_hand, perform, preview_of
 from artificer.ports import Call, Previewing, Receipt
 from artificer.values.base import JsonValue
 from artificer.wiring.resources import WorldResources
@@ -51,7 +51,7 @@ def _show_effect(box: ToolBox, call: Call, clean: Callable[[str], str]) -> Exit:
     if not isinstance(executor, Previewing):
         note(f"{name} cannot show a call's effect without performing it.")
         return Exit.OPERATOR
-    preview = executor.preview(call)
+    preview = preview_of(executor, call)
     if preview.problems:
         out(clean(refuse(name, preview.problems).content))
         return Exit.WRONG
