@@ -12,8 +12,9 @@ from artificer import load_config
 from artificer.archive import Archive
 from artificer.backends.context import ExecutorContext
 from artificer.backends.loader import load_folder
+from artificer.cli.setup.plugged_in import plug_ins
 from artificer.dispatch.kinds import open_dispatcher
-from artificer.errors import ArtificerError
+from artificer.errors import ArtificerError, ConfigError
 from artificer.manifests.parse import parse_manifest
 from artificer.providers.registry import PROVIDERS, ProviderPlace
 from artificer.secrets.kinds import secrets_of
@@ -56,6 +57,8 @@ async def _open(folder: Path, setting: str, name: str) -> None:
         case "using":
             storage = await opened(config.replace(storage=f"{name}:here"), read_only=False)
             await storage.journal.acquire("a")
+        case "doctor":
+            raise ConfigError("".join(found.fault for found in plug_ins() if found.name == name))
         case "provider":
             kind = PROVIDERS.get(name)
             assert kind is not None

@@ -117,6 +117,8 @@ def wordless(place):
 def leaving(place):
     raise SystemExit(0)
 
+GROQ = ProviderKind(make=wordless)
+ARGS, ALIAS = backend("args", part=1), backend("here", part=1)
 WORDLESS, LEAVING = ProviderKind(make=wordless), ProviderKind(make=leaving)
 ODD, EXITS = Kind(Odd()), Exits()
 """
@@ -125,7 +127,7 @@ BACKENDS = (
     *("nothing", "lenient", "words", "path", "number", "filled", "unfilled", "fair", "bare"),
     *("files", "text", "parts", "greedy", "place", "server", "one", "here"),
     *("empty", "double", "schema", "latin", "program", "programs"),
-    *("lax", "alien", "idle", "textual", "keen"),
+    *("lax", "alien", "idle", "textual", "keen", "args", "alias"),
 )
 
 ENTRIES = {
@@ -134,7 +136,9 @@ ENTRIES = {
         *("none = kettle:NONE", "half = kettle:HALF", "plain = kettle:PLAIN"),
         *("odd = kettle:ODD", "exits = kettle:EXITS"),
     ],
-    "providers": ["wordless = kettle:WORDLESS", "leaving = kettle:LEAVING"],
+    "providers": [
+        *("wordless = kettle:WORDLESS", "leaving = kettle:LEAVING", "groq = kettle:GROQ"),
+    ],
     "dispatchers": ["half = kettle:HALF"],
     "secrets": ["half = kettle:SOURCE"],
 }
@@ -181,6 +185,7 @@ SOUND = {
     "reading none": "",
     "folder here": "",
     "executors keen": "",
+    "doctor keen": "ConfigError: ",
 }
 
 
@@ -194,7 +199,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kettle\nVersion: 2.1\n")
     groups = [f"[artificer.{group}]\n" + "\n".join(ls) for group, ls in ENTRIES.items()]
     (info / "entry_points.txt").write_text("\n".join(groups) + "\n")
-    cases = json.dumps([name.split() for name in {**FAULTS, **PROVIDERS, **SOUND}])
+    cases = json.dumps([name.split() for name in {**FAULTS, **PROVIDERS, **UNREACHABLE, **SOUND}])
     program = Path(__file__).with_name("broken_plugins.py")
     paths = (str(folder), os.environ.get("PYTHONPATH"))
     done = preloaded.run(
@@ -228,6 +233,20 @@ def test_the_error_says_what_a_package_made_instead_of_a_provider(
     assert errors[case].startswith("ConfigError: The provider created for ")
     assert PROVIDERS[case] in errors[case]
     assert "This is a bug in kettle 2.1: report it" in errors[case]
+
+
+UNREACHABLE = {
+    "doctor args": "'args' of kettle 2.1 is never read: it is a key of every manifest.",
+    "doctor alias": "of kettle 2.1 (artificer.backends) has the section [here], whose name its ",
+    "doctor groq": "'groq' of kettle 2.1 is never asked: it is the name of a built-in server.",
+    "manifest alias": "of kettle 2.1 (artificer.backends) has the section [here], whose name its ",
+}
+
+
+@pytest.mark.req("plugin-doctor")
+@pytest.mark.parametrize("case", UNREACHABLE)
+def test_doctor_says_that_nothing_leads_to_a_plug_in(errors: dict[str, str], case: str) -> None:
+    assert UNREACHABLE[case] in errors[case]
 
 
 @pytest.mark.parametrize("case", SOUND)

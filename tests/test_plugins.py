@@ -95,6 +95,12 @@ def test_two_packages_cannot_offer_the_same_name(packages: Packages) -> None:
         ("1 +", "SyntaxError"),
         ("", "AttributeError"),
         ("from artificer import NoSuchName as KETTLE", "ImportError: cannot import name"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("class Dumb(Exception):\n    __str__ = None\nraise Dumb", "Dumb: (no text)"),
+        (
+            "class Kettle:\n    __class__ = property(lambda _: 1 / 0)\nKETTLE = Kettle()",
+            "ZeroDivis",
+        ),
     ],
 )
 def test_one_that_cannot_be_imported_ends_no_program(
@@ -105,6 +111,22 @@ def test_one_that_cannot_be_imported_ends_no_program(
     assert f"The plug-in 'odd' of kettle_odd 2.1 ({GROUP}) cannot be imported" in error.message
     assert reason in error.message
     assert error.hint == "Update kettle_odd 2.1, or uninstall it."
+
+
+@pytest.mark.req("plugin-unusable")
+def test_a_long_reason_is_cut(packages: Packages) -> None:
+    packages.install("kettle_long", "raise KeyError('x' * 100_000)", "long = kettle_long:KETTLE")
+    assert len(refusal("long").message) < 1000
+
+
+@pytest.mark.req("plugin-unusable")
+def test_a_package_without_a_version_is_named(packages: Packages) -> None:
+    packages.install("kettle_bare", "KETTLE = 1", "bare = kettle_bare:KETTLE")
+    metadata = packages.folder / "kettle_bare-2.1.dist-info" / "METADATA"
+    metadata.write_text("Metadata-Version: 2.1\nName: kettle_bare\n")
+    assert f"The plug-in 'bare' of kettle_bare ({GROUP}) is of type" in refusal("bare").message
+    metadata.unlink()
+    assert "of a package without a name (" in refusal("bare").message
 
 
 @pytest.mark.req("plugin-unusable")
@@ -135,7 +157,7 @@ def test_what_is_built_in_cannot_be_replaced(packages: Packages) -> None:
     assert "kettle_b" not in sys.modules
     assert [(p.name, p.package, p.fault) for p in registry.plug_ins()] == [
         ("good", "kettle_b 2.1", ""),
-        ("plain", "kettle_b 2.1", "'plain' is built in and cannot be replaced."),
+        ("plain", "kettle_b 2.1", "'plain' is built in and cannot be replaced by kettle_b 2.1."),
     ]
 
 

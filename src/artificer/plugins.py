@@ -81,7 +81,8 @@ class Registry(Generic[T]):
     def __init__(
         self, group: str, kind: type[T], built_in: Mapping[str, str], called: str = ""
     ) -> None:
-        self._group = group
+        self.group = group
+        """The group of the entry points that add to it."""
         self._kind = kind
         self._called = called or kind.__name__
         self._built_in = built_in
@@ -140,23 +141,23 @@ class Registry(Generic[T]):
         """Yield everything that installed packages offer, usable or not. Imports all of it."""
         from importlib.metadata import entry_points
 
-        for entry in sorted(entry_points(group=self._group)):
+        for entry in sorted(entry_points(group=self.group)):
             fault = ""
             if entry.name in self._built_in:
-                fault = f"{entry.name!r} is built in and cannot be replaced."
+                fault = f"{entry.name!r} is built in and cannot be replaced by {_package(entry)}."
             else:
                 try:
                     self.get(entry.name)
                 except ConfigError as error:
                     fault = error.message
-            yield PlugIn(self._group, entry.name, _package(entry), fault)
+            yield PlugIn(self.group, entry.name, _package(entry), fault)
 
     def _others(self) -> dict[str, list[EntryPoint]]:
         if self._installed is None:
             from importlib.metadata import entry_points
 
             self._installed = {}
-            for entry in entry_points(group=self._group):
+            for entry in entry_points(group=self.group):
                 if entry.name not in self._built_in:
                     self._installed.setdefault(entry.name, []).append(entry)
         return self._installed
@@ -166,35 +167,50 @@ class Registry(Generic[T]):
         if len(entries) > 1:
             packages = " and ".join(sorted(map(_package, entries)))
             raise ConfigError(
-                f"The plug-in {entry.name!r} ({self._group}) is offered by {packages}.",
+                f"The plug-in {entry.name!r} ({self.group}) is offered by {packages}.",
                 hint="Uninstall all but one of them.",
             )
-        where = f"The plug-in {entry.name!r} of {package} ({self._group})"
+        where = f"The plug-in {entry.name!r} of {package} ({self.group})"
         try:
             found = entry.load()
-        except (Exception, SystemExit) as error:  # a stranger's module may raise anything
+            kind, fits = type(found), isinstance(found, self._kind)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a stranger's module may raise anything
             raise ConfigError(
-                f"{where} cannot be imported: {type(error).__name__}: {error}",
+                f"{where} cannot be imported: {_described(error)}",
                 hint=_required(entry) or f"Update {package}, or uninstall it.",
             ) from error
-        if isinstance(found, type):
+        if issubclass(kind, type):
             raise ConfigError(
                 f"{where} is the class {found.__name__}, not an object.",
                 hint=f"{entry.value} must name an instance of a {self._called}.",
             )
-        if not isinstance(found, self._kind):
+        if not fits:
             raise ConfigError(
-                f"{where} is of type {type(found).__name__}, not {self._called}.",
+                f"{where} is of type {kind.__name__}, not {self._called}.",
                 hint=f"{entry.value} must name a {self._called}; or {package} was made for another "
                 "release of Artificer.",
             )
         _packages[entry.module.partition(".")[0]] = package
         self._places[entry.name] = where
-        return found
+        plugged_in: T = found
+        return plugged_in
 
 
 def _package(entry: EntryPoint) -> str:
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an installed package"
+    """Return a package's name and version, as far as it states them."""
+    stated = (entry.dist.name, entry.dist.version) if entry.dist else ()
+    return " ".join(filter(None, stated)) or "a package without a name"
+
+
+def _described(error: BaseException) -> str:
+    """Return what an error of a stranger says, in one line's length."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - it may refuse to say anything
+        text = "(no text)"
+    return f"{type(error).__name__}: {text:.500}"
 
 
 def _required(entry: EntryPoint) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from artificer.errors import ConfigError
 from artificer.manifests.keys import ManifestKeys
 from artificer.manifests.model import ManifestSection
 from artificer.plugins import Registry
@@ -43,10 +42,8 @@ def section_of(name: str) -> ManifestSection[Any, Any] | None:
         kind = type(section).__name__
         raise BACKENDS.fault_of(name, f"has a section of type {kind}, not a ManifestSection.")
     if found.section.name != name:
-        raise ConfigError(
-            f"The plug-in {name!r} (artificer.backends) has the section [{found.section.name}].",
-            hint="An entry point must have the name of its section.",
-        )
+        what = f"has the section [{found.section.name}], whose name its entry point must have."
+        raise BACKENDS.fault_of(name, what)
     return found.section
 
 
