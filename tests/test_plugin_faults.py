@@ -162,7 +162,7 @@ FAULTS = {
     "folder empty": "offers no tool for ",
     "folder double": "offers two tools called tea for ",
     "folder schema": "offers the tool tea, which cannot be: This is not a usable JSON Schema",
-    "folder latin": "offers the tool tea, which cannot be: This value has no canonical JSON",
+    "folder latin": "offers the tool tea, which cannot be: A text that is not UTF-8 cannot be",
     "folder program": "named None as a program, not a key and a program.",
     "folder programs": "named 'tea' as a program, not a key and a program.",
     "executors lax": "made an executor that offers tea otherwise than its manifests do",
