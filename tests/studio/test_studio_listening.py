@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from artificer.cli.studio.listening import check_host, listen, names_of
+from artificer.cli.execution.listening import listen
+from artificer.cli.studio.listening import check_host, names_of
 from artificer.config import StudioConfig
 from artificer.errors import ConfigError, OperatorError
 from artificer.studio.tokens import ApiTokens
@@ -56,14 +57,14 @@ def test_only_its_own_names_are_answered() -> None:
 
 
 def test_a_taken_port_is_an_error_that_says_so() -> None:
-    with listen("127.0.0.1", 0) as taken, pytest.raises(OperatorError):
-        listen("127.0.0.1", taken.getsockname()[1])
+    with listen("The studio", "127.0.0.1", 0) as taken, pytest.raises(OperatorError):
+        listen("The studio", "127.0.0.1", taken.getsockname()[1])
 
 
 @pytest.mark.req("studio-at-once")
 def test_what_is_sent_leaves_at_once() -> None:
     """The body of an answer does not wait until its head was acknowledged."""
-    with listen("127.0.0.1", 0) as listening:
+    with listen("The studio", "127.0.0.1", 0) as listening:
         with socket.create_connection(listening.getsockname()):
             accepted, _ = listening.accept()
         with accepted:
