@@ -12,7 +12,8 @@ from artificer.dispatch.left import LeftRuns
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.sweeper import SweepTimes
 from artificer.dispatch.worker import Worker, WorkerOptions
-from artificer.ports import AwaitsRuns, Parked, RunOver
+from artificer.errors import OperatorError
+from artificer.ports import AwaitsRuns, ExecuteSegment, Parked, RunOver
 from artificer.testing import ScriptedProvider
 from artificer.testing.dispatcher_suite import WITHIN_S
 
@@ -65,3 +66,24 @@ async def test_one_that_somebody_else_has_executed_is_not_left() -> None:
     assert await left.open_ones(world.storage, {"pruned"}) == [run]
     await world.resume(run, CHAT)
     assert await left.open_ones(world.storage, ()) == []
+
+
+class Leaving(LocalDispatcher):
+    """A dispatcher that stops serving by itself, in one of two ways."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        super().__init__()
+        self.error = error
+
+    async def serve(self, execute: ExecuteSegment, slots: int, grace_s: float = 0) -> None:
+        """Return, or raise."""
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.req("dispatch-stopped")
+@pytest.mark.parametrize("error", [None, asyncio.CancelledError()])
+async def test_a_dispatcher_that_stops_by_itself_is_an_error(error: BaseException | None) -> None:
+    async with World.in_memory() as world:
+        with pytest.raises(OperatorError, match="stopped serving, although the worker was not"):
+            await Worker(world, Leaving(error)).run()

@@ -14,7 +14,8 @@ from artificer.dispatch.course import Course, WorkerReport, ended
 from artificer.dispatch.left import LeftRuns
 from artificer.dispatch.segments import REFUSED_S, Segments
 from artificer.dispatch.sweeper import GOING_ON, Sweeper, SweepTimes
-from artificer.errors import MovedError
+from artificer.errors import MovedError, OperatorError
+from artificer.plugins import package_of
 from artificer.ports import Dispatcher, Parked, SegmentEnd
 from artificer.world import World
 
@@ -76,7 +77,7 @@ class Worker:
         if self._left is not None:
             tasks.append(asyncio.create_task(self._until_idle(self._left), name="until idle"))
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self._course.stopping()
             raise
@@ -87,6 +88,14 @@ class Worker:
         for task in tasks:  # there is an error to raise, or nothing left to do
             if not task.cancelled():
                 task.result()
+        if done == {serving}:
+            package = package_of(self._dispatcher)
+            raise OperatorError(
+                f"The dispatcher{f' of {package}' if package else ''} stopped serving, although "
+                "the worker was not stopped.",
+                hint="The runs are kept: start another worker. If this happens again, it is a bug "
+                "in the dispatcher, which has to serve until it is cancelled.",
+            )
 
     def report(self) -> WorkerReport:
         """Return what it does and has done."""
