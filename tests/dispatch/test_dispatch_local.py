@@ -14,14 +14,15 @@ from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.turns import Turns
 from artificer.errors import OperatorError
 from artificer.ports import DispatchedRun, Parked, SharedLimit
-from artificer.testing.dispatcher_suite import DispatcherSuite, ScriptedSegments, serving
+from artificer.testing.dispatcher_suite import DispatcherSuite, OpenLanes, ScriptedSegments, serving
 
 
 @pytest.mark.req("dispatch-port")
+@pytest.mark.parametrize("lanes", [None, OpenLanes()], ids=["own", "open"])
 class TestLocalDispatcher(DispatcherSuite):
     @pytest_asyncio.fixture
-    async def dispatcher(self) -> AsyncIterator[LocalDispatcher]:
-        yield LocalDispatcher()
+    async def dispatcher(self, lanes: OpenLanes | None) -> AsyncIterator[LocalDispatcher]:
+        yield LocalDispatcher(lanes)
 
 
 async def until(condition: Callable[[], bool]) -> None:

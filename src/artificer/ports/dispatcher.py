@@ -40,6 +40,9 @@ SegmentEnd = RunOver | Parked | AwaitsRuns
 ExecuteSegment = Callable[[str, str], Awaitable[SegmentEnd]]
 """Execute a run in this process until it is idle; takes its id and the cause.
 
+The cause is ``submitted`` for a new run, ``timer`` when the time of a parked one is over, and what
+`Dispatcher.wake` or `Dispatcher.cancel` was called with. Logs show it.
+
 Cancelling it leaves the run resumable. It raises only internal errors: a run that cannot be
 executed now is parked.
 """

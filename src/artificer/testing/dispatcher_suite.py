@@ -1,14 +1,14 @@
 """Conformance tests for dispatchers, to run with your own.
 
 Subclass `DispatcherSuite` in a test module and give it a pytest fixture ``dispatcher`` that yields
-a fresh one. The tests are coroutines: pytest-asyncio runs them in its ``auto`` mode. They need
-no runs: `ScriptedSegments` replaces their execution.
+a fresh one, opened with `OpenLanes`. The tests are coroutines: pytest-asyncio runs them in its
+``auto`` mode. They need no runs: `ScriptedSegments` replaces their execution.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 from contextlib import asynccontextmanager
 
 from artificer.ports import (
@@ -16,6 +16,7 @@ from artificer.ports import (
     AwaitsRuns,
     DispatchedRun,
     Dispatcher,
+    ExecuteSegment,
     Parked,
     RunOver,
     SegmentEnd,
@@ -23,6 +24,32 @@ from artificer.ports import (
 
 WITHIN_S = 120
 """Seconds after which a test gives up. No test waits for this time to pass."""
+
+
+class OpenLanes:
+    """Lanes without limits (`ports.RunLanes`), for the place of a dispatcher under test.
+
+    place = DispatcherPlace("mine:…", "world", OpenLanes())
+    """
+
+    closed: Set[str] = frozenset()
+
+    def ask(self, lane: str) -> bool:
+        """Return that the lane has no limits."""
+        return False
+
+    def open(self, lane: str, opened: Callable[[], None]) -> None:
+        """Do nothing: no lane was closed."""
+
+    async def execute(
+        self,
+        execute: ExecuteSegment,
+        wanted: DispatchedRun,
+        cause: str,
+        opened: Callable[[], None] = lambda: None,
+    ) -> SegmentEnd:
+        """Execute a segment at once."""
+        return await execute(wanted.run, cause)
 
 
 class ScriptedSegments:
