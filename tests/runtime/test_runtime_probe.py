@@ -60,17 +60,19 @@ async def crashed(rig: Rig, prober: Any) -> list[Call]:
         (Probed(found="absent"), "ok", "paid now", 2),
         (Probed(found="unknown", reason="The bank is closed."), "ambiguous", "bank is closed", 1),
         (OSError("no line"), "ambiguous", "The probe broke.", 1),
+        (SystemExit(0), "ambiguous", "The probe broke.", 1),
+        (asyncio.CancelledError(), "ambiguous", "The probe broke.", 1),
     ],
 )
 async def test_what_the_world_says_is_done(
-    found: Probed | Exception, status: str, content: str, times: int
+    found: Probed | BaseException, status: str, content: str, times: int
 ) -> None:
     rig = Rig()
     asked: list[Call] = []
 
     async def prober(call: Call) -> Probed:
         asked.append(call)
-        if isinstance(found, Exception):
+        if isinstance(found, BaseException):
             raise found
         return found
 

@@ -173,7 +173,9 @@ class ToolCalls(Struct, frozen=True):
             return probed.replace(**text)
         except TimeoutError:
             return Probed(found="unknown", reason="The probe did not end in time.")
-        except Exception as error:  # noqa: BLE001 - a broken probe leaves the call in doubt
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # leaves it in doubt
+            if _is_cancellation(error):
+                raise
             log.error("the probe of %s raised an error\n%s", intent.tool, places(error))
             return Probed(found="unknown", reason="The probe broke.")
 
