@@ -177,7 +177,7 @@ class AgentDefinition(Generic[OutputT]):
     @property
     def has_output(self) -> bool:
         """Whether the agent's own code makes its runs' output: a type, a function or a check."""
-        plain = self.output is None or isinstance(self.output, ResponseFormat | Mapping)
+        plain = self.output is None or isinstance(self.output, (ResponseFormat, Mapping))
         return not plain or self.check is not None
 
     @property
@@ -256,11 +256,11 @@ def shared_tools(tools: Iterable[ExecutedTool]) -> tuple[ExecutedTool, ...]:
 
 
 def _checked_tools(tools: Iterable[Tool], owner: str = "an agent") -> tuple[Tool, ...]:
-    if isinstance(tools, str | Path):
+    if isinstance(tools, (str, Path)):
         raise AuthorError(f"The tools of {owner} are a list.", hint=f"tools=[{str(tools)!r}]")
     checked = listed("tools", tools, owner)
     for tool in checked:
-        if not (isinstance(tool, FunctionTool | AgentTool | str | Path) or offers(tool, "execute")):
+        if not (isinstance(tool, (FunctionTool, AgentTool, str, Path)) or offers(tool, "execute")):
             hint = "Write @artificer.tool above a function, or pass an executor or a folder."
             if isinstance(tool, AgentDefinition):
                 hint = "Pass agent.as_tool(name, description), or agent.as_handoff(…)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 
@@ -55,6 +56,23 @@ async def test_the_server_knows_nothing_but_ids_and_causes(server: TemporalServe
     history = (await handle.fetch_history()).to_json()
     assert len(history) < 20_000
     assert "acme" in history  # the key of its turns
+
+
+@pytest.mark.req("dispatch-temporal")
+async def test_a_worker_ends_when_its_server_answers_nothing(
+    server: TemporalServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("artificer.dispatch.temporal.dispatcher.STOP_S", 1.0)
+    dispatcher = await opened(server)
+    script = ScriptedSegments()
+    serves = asyncio.create_task(dispatcher.serve(script.execute, slots=1))
+    await dispatcher.submit(DispatchedRun("a"))
+    await script.until("a")
+    with server.frozen():
+        serves.cancel()
+        done, _ = await asyncio.wait([serves], timeout=15)  # the SDK itself waits for 30 s
+    assert done == {serves} and serves.cancelled()
+    assert "has not ended in 1 s" in caplog.text
 
 
 @pytest.mark.req("dispatch-temporal")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sysconfig
@@ -77,6 +78,16 @@ class ProgramServer(ABC):
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let it answer nothing for a while, with all connections open."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     @classmethod
     @contextmanager

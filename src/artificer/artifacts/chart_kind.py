@@ -120,7 +120,7 @@ def _stacked_problems(payload: JsonObject) -> Iterator[Problem]:
 def _stack_problems(all_values: list[list[JsonValue]]) -> Iterator[Problem]:
     for column in range(max(map(len, all_values), default=0)):
         stack = [values[column] for values in all_values if column < len(values)]
-        total = sum(float(v) for v in stack if isinstance(v, int | float))
+        total = sum(float(v) for v in stack if isinstance(v, (int, float)))
         if not math.isfinite(total):
             yield Problem(
                 pointer="/series", message=f"the values at position {column} add up to too much"

@@ -53,7 +53,7 @@ def text(owner: JsonValue, name: str) -> str | None:
 
 def number(value: JsonValue) -> float | None:
     """Return the number, or None for anything else (``true`` is not a number)."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def blank(value: JsonValue, pointer: str) -> Iterator[Problem]:

@@ -35,7 +35,7 @@ class ToolRefusal(Exception):
 def integer_in(arguments: JsonObject, name: str) -> int | None:
     """An integer that a call names, if it does."""
     value = arguments.get(name)
-    return int(value) if isinstance(value, int | float) else None
+    return int(value) if isinstance(value, (int, float)) else None
 
 
 def receipt_of(tool: str, work: Callable[[], JsonObject | str]) -> Receipt:

@@ -65,7 +65,7 @@ def _archive(transition: Transition, names: Iterable[str], reason: str) -> None:
         if isinstance(job, AskDecision):
             continue
         if _subject(job) in gone or (
-            integrated and isinstance(job, MergeSpec | RebuildIntegration)
+            integrated and isinstance(job, (MergeSpec, RebuildIntegration))
         ):
             transition.drop_job(job, reason)
     transition.update(

@@ -155,7 +155,7 @@ class BuildState(Value):
         """The standing of the build when no open job is in progress, or None while one is."""
         found = {entry.key: entry.standing for entry in self.resting}
         consents: dict[Digest, Standing] = {
-            job.key: "waiting" for job in self.open if isinstance(job, AskDecision | AskConsent)
+            job.key: "waiting" for job in self.open if isinstance(job, (AskDecision, AskConsent))
         }
         stands = [(found | consents).get(job.key) for job in self.open]
         ways: tuple[Standing, ...] = ("waiting", "stalled", "paused")

@@ -64,12 +64,12 @@ def output_type(source: Any) -> OutputType:
     Raises:
         AuthorError: it has no JSON Schema.
     """
-    if isinstance(source, list | tuple):
+    if isinstance(source, (list, tuple)):
         raise AuthorError(
             f"The output of an agent is a {type(source).__name__}, not a type.",
             hint=_union_of(source),
         )
-    if isinstance(source, str | bytes):
+    if isinstance(source, (str, bytes)):
         raise AuthorError(
             f"The output of an agent is {shown(source)}, a text and not a type.",
             hint="Write the type itself, without quotation marks. Without an output, a run ends in "

@@ -201,4 +201,4 @@ def _short(value: Any) -> Plain:
         return clip(value, 80)
     if isinstance(value, float):
         return repr(value)
-    return value if isinstance(value, bool | int) or value is None else _kind_of(value)
+    return value if isinstance(value, (bool, int)) or value is None else _kind_of(value)

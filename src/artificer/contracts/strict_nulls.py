@@ -11,7 +11,7 @@ def without_nulls(value: JsonValue, schema: JsonValue) -> JsonValue:
     if not isinstance(schema, dict):
         return value
     branches = schema.get("anyOf")
-    if isinstance(branches, list) and isinstance(value, dict | list):
+    if isinstance(branches, list) and isinstance(value, (dict, list)):
         nested = [b for b in branches if isinstance(b, dict) and is_nested(b)]
         return without_nulls(value, nested[0]) if nested else value
     if isinstance(value, list):

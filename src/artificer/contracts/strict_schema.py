@@ -156,7 +156,7 @@ class _Builder:
     def _enum(self, node: JsonObject, options: JsonValue) -> JsonObject:
         if not isinstance(options, list) or not options:
             raise UnsupportedSchema
-        if any(isinstance(option, dict | list) for option in options):
+        if any(isinstance(option, (dict, list)) for option in options):
             raise UnsupportedSchema
         self._count(len(options))
         kinds = sorted({_kind(option) for option in options})

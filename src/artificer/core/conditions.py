@@ -244,7 +244,7 @@ def _matching(value: JsonValue, pattern: str, read: Read) -> Match:
 
 def _within(value: JsonValue, minimum: Bound | None, maximum: Bound | None) -> Match:
     """A number that is not one, or not readable, may be any number."""
-    if value is None or isinstance(value, dict | list):
+    if value is None or isinstance(value, (dict, list)):
         return _DOUBT
     actual = number({True: "1", False: "0"}[value] if isinstance(value, bool) else _text(value))
     if actual is None:
@@ -252,4 +252,4 @@ def _within(value: JsonValue, minimum: Bound | None, maximum: Bound | None) -> M
     low = minimum is None or Decimal(minimum) <= actual
     high = maximum is None or actual <= Decimal(maximum)
     holds = low and high
-    return Match(holds, holds and isinstance(value, int | float) and not isinstance(value, bool))
+    return Match(holds, holds and isinstance(value, (int, float)) and not isinstance(value, bool))

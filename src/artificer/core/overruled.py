@@ -15,7 +15,7 @@ def overruled(signals: Iterable[tuple[int, bytes]]) -> set[int]:
     Nobody has acted on them yet, so the last word about a plan or a change counts.
     """
     read = [(number, read_signal(body)) for number, body in signals]
-    decisions = [(n, signal) for n, signal in read if isinstance(signal, Decide | Consent)]
+    decisions = [(n, signal) for n, signal in read if isinstance(signal, (Decide, Consent))]
     latest = {_subject(signal): _word(signal) for _, signal in decisions}
     return {n for n, signal in decisions if _word(signal) != latest[_subject(signal)]}
 

@@ -234,7 +234,7 @@ class RunState(Value):
         return bool(self.pending or idle)
 
     def _standing_of(self, build: BuildState) -> str:
-        questions = [job for job in build.open if isinstance(job, AskDecision | AskConsent)]
+        questions = [job for job in build.open if isinstance(job, (AskDecision, AskConsent))]
         if questions and len(questions) == len(build.open):
             return "waiting"
         if self.hold is not None:

@@ -112,7 +112,7 @@ def _functions(agent: AgentDefinition[Any]) -> set[str]:
     """The names of the tools that only the agent's program has."""
     found: set[str] = set()
     for tool in agent.tools:
-        if isinstance(tool, FunctionTool | AgentTool):
+        if isinstance(tool, (FunctionTool, AgentTool)):
             found.add(tool.definition.name)
         elif hasattr(tool, "tools"):
             found |= {definition.name for definition in tool.tools}

@@ -96,7 +96,9 @@ class GuardedCalls(Observer):
         """Read a record."""
         if isinstance(line, EventLine):
             self._happened(line.event)
-        elif isinstance(line.intent, CallTool | AskApproval) and line.intent.call_id in self._calls:
+        elif (
+            isinstance(line.intent, (CallTool, AskApproval)) and line.intent.call_id in self._calls
+        ):
             call = self._intents[line.intent.n] = self._calls[line.intent.call_id]
             call.needs_approval = isinstance(line.intent, AskApproval)
 

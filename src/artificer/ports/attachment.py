@@ -97,7 +97,7 @@ class _Attachment(Value, metaclass=NamedValueType, tag_field="kind"):
         name = clean_name(name)
         kind = cls.__name__
         subject = f"The {kind.lower()} {name!r}" if name else f"The {kind.lower()}"
-        if not isinstance(data, bytes | bytearray | memoryview):
+        if not isinstance(data, (bytes, bytearray, memoryview)):
             raise AuthorError(
                 f"{subject} is made of {shown(data)}, not of bytes.",
                 hint=f"Read a file with {kind}.from_path(path).",
@@ -226,7 +226,7 @@ def _of_no_use(prompt: object) -> str:
     """Return the type of the first value that a prompt cannot contain, or nothing."""
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):
         return type(prompt).__name__
-    return next((type(p).__name__ for p in prompt if not isinstance(p, str | Attachment)), "")
+    return next((type(p).__name__ for p in prompt if not isinstance(p, (str, Attachment))), "")
 
 
 def checked(attachment: Attachment) -> Attachment:

@@ -251,7 +251,7 @@ def broken_by(error: Exception, *, started: bool, secret: str = "") -> Broken:
         return Broken(failure("timeout", f"The server said nothing in time ({words})."))
     if isinstance(error, ValueError):
         return Broken(failure("malformed_response", f"The stream is malformed: {words}"))
-    if isinstance(error, TypeError | AttributeError):
+    if isinstance(error, (TypeError, AttributeError)):
         return Broken(failure("bad_request", f"The SDK does not take this request: {words}"))
     code: FailureCode = "stream_truncated" if started else "unavailable"
     message = f"The connection{_server_of(error)} failed: {_cause_of(error)}"

@@ -127,7 +127,7 @@ class ScriptedProvider:
             )
         if isinstance(answer, str):
             answer = say(answer)
-        if not isinstance(answer, ModelReply | ModelFailure):
+        if not isinstance(answer, (ModelReply, ModelFailure)):
             raise AuthorError(
                 f"Reply {len(self.requests)} of the script is {shown(answer)}.",
                 hint='Write a text, or reply(call("add", a=1)).',

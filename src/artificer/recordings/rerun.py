@@ -233,7 +233,7 @@ def inputs_of(recorded: Loaded, blobs: BlobStore) -> RecordedInputs:
         if isinstance(line, IntentLine):
             if line.request:
                 requests[line.intent.n] = line.request
-            elif isinstance(line.intent, CallTool | AskApproval):
+            elif isinstance(line.intent, (CallTool, AskApproval)):
                 intents[line.intent.n] = line.intent
             continue
         match line.event:
@@ -296,7 +296,7 @@ def _request_digests(lines: Sequence[Line]) -> list[str | None]:
     return [
         line.request
         for line in lines
-        if isinstance(line, IntentLine) and isinstance(line.intent, Generate | Compact)
+        if isinstance(line, IntentLine) and isinstance(line.intent, (Generate, Compact))
     ]
 
 

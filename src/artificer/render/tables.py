@@ -111,12 +111,12 @@ def shown(cell: Cell, ui: Language | None = None) -> str:
         return "—"
     if isinstance(cell, bool):
         return ui.say("yes" if cell else "no")
-    return ui.numbers.figure(cell) if isinstance(cell, int | float) else cell
+    return ui.numbers.figure(cell) if isinstance(cell, (int, float)) else cell
 
 
 def _cells(cells: list[Cell], numeric: bool, ui: Language, *, heads: bool) -> list[CellView]:
     """Return the cells of one column, all numbers in one style."""
-    numbers = [c for c in cells if isinstance(c, int | float) and not isinstance(c, bool)]
+    numbers = [c for c in cells if isinstance(c, (int, float)) and not isinstance(c, bool)]
     grouped = any(abs(number) >= _GROUP_FROM for number in numbers)
     texts = [None if cell is None else _in_column(cell, grouped, ui) for cell in cells]
     point = ui.numbers.point
@@ -131,7 +131,7 @@ def _cells(cells: list[Cell], numeric: bool, ui: Language, *, heads: bool) -> li
 
 
 def _in_column(cell: Cell, grouped: bool, ui: Language) -> str:
-    if isinstance(cell, bool | str) or not isinstance(cell, int | float):
+    if isinstance(cell, (bool, str)) or not isinstance(cell, (int, float)):
         return shown(cell, ui)
     return ui.numbers.signed(cell, grouped=grouped)
 
@@ -166,6 +166,6 @@ def _is_numeric(cells: list[Cell]) -> bool:
     ]
     return bool(kept) and all(
         not isinstance(cell, bool)
-        and (isinstance(cell, int | float) or bool(_NUMERIC.fullmatch(cell)))
+        and (isinstance(cell, (int, float)) or bool(_NUMERIC.fullmatch(cell)))
         for cell in kept
     )

@@ -97,7 +97,7 @@ class Performer(Struct, frozen=True):
         signal = read_signal(body)
         if number in withdrawn:
             return overruled_event(number, signal, self.clock.now())
-        if isinstance(signal, Steer | Pause) and self.builder is not None:
+        if isinstance(signal, (Steer, Pause)) and self.builder is not None:
             await self.builder.relay(run, state, body)
         opening = _ticked(self.blobs) if isinstance(signal, Tick) else opened
         return opening(state, number, signal, self.clock.now())

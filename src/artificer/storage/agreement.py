@@ -32,7 +32,7 @@ def agreed_total(account: str, row: tuple[int, int] | None, note: object) -> Amo
         TamperedError: they do not.
     """
     noted = (
-        (note.tokens, note.micros) if isinstance(note, BudgetSettled | BudgetCorrected) else None
+        (note.tokens, note.micros) if isinstance(note, (BudgetSettled, BudgetCorrected)) else None
     )
     if row != noted:
         raise TamperedError(f"The costs of {account} differ from the journal.", hint=_REPAIR)

@@ -168,7 +168,7 @@ def workspace_in(subject: str) -> str:
 
 def signals_after(note: Note | None) -> int:
     """Return how many signals a run has had after the last note about its signals."""
-    return note.n if isinstance(note, SignalPosted | RunImported) else 0
+    return note.n if isinstance(note, (SignalPosted, RunImported)) else 0
 
 
 def version_after(note: Note | None) -> int:

@@ -134,7 +134,7 @@ def column_ranks(cells: Sequence[Cell]) -> list[str]:
 def _key(cell: Cell, figures: Mapping[str, float], moments: Mapping[str, float]) -> _RankKey | None:
     if isinstance(cell, bool):
         return 1, int(cell)
-    if isinstance(cell, int | float):
+    if isinstance(cell, (int, float)):
         return 0, cell
     text = cell.strip() if cell else ""
     if not text:

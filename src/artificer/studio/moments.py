@@ -70,7 +70,7 @@ def entries(lines: Iterable[Line]) -> Iterator[RecordEntry]:
             yield RecordEntry(line.seq, event.at, "event", event.type, actor, summary)
         else:
             intent = line.intent
-            if isinstance(intent, CallTool | AskApproval):
+            if isinstance(intent, (CallTool, AskApproval)):
                 tools[intent.n] = intent.tool
             summary = clip(_of_intent(intent), MAX_SUMMARY)
             yield RecordEntry(line.seq, 0, "intent", intent.type, "", summary)

@@ -106,7 +106,7 @@ def takes(function: object, count: int) -> bool:
 
 def listed(name: str, values: object, owner: str, example: str = "[…]") -> tuple[Any, ...]:
     """Return the members of a list. Raises AuthorError for what is none."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise AuthorError(
             f"The {name} of {owner} are a list, not {shown(values)}.", hint=f"{name}={example}"
         )
@@ -148,7 +148,7 @@ def refuse_server(url: str) -> str | None:
 
 def milliseconds(seconds: object) -> int:
     """Return a time limit in milliseconds. Raises ValueError if it is not a number of seconds."""
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise ValueError(f"is {shown(seconds)}, not a number of seconds")
     if seconds < LEAST_SECONDS:
         raise ValueError(f"is {shown(seconds)} seconds; the least is {LEAST_SECONDS}")

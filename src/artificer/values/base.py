@@ -318,11 +318,11 @@ class Problem(Value):
         """Write floats as text: no stored value holds one."""
         for name in ("limit", "actual"):
             value = getattr(self, name)
-            if isinstance(value, float | list | tuple):
+            if isinstance(value, (float, list, tuple)):
                 msgspec.structs.force_setattr(self, name, _without_floats(value))
 
 
 def _without_floats(value: Any) -> Any:
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return tuple(map(_without_floats, value))
     return repr(value) if isinstance(value, float) else value

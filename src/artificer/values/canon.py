@@ -123,7 +123,7 @@ def _half_character(value: Any) -> re.Match[str] | None:
         return _SURROGATE.search(value)
     if isinstance(value, dict):
         value = [*value, *value.values()]
-    parts = value if isinstance(value, list | tuple) else ()
+    parts = value if isinstance(value, (list, tuple)) else ()
     return next((found for part in parts if (found := _half_character(part))), None)
 
 
@@ -133,7 +133,7 @@ def _holds_no_number(value: Any) -> bool:
         return not math.isfinite(value)
     if isinstance(value, dict):
         return any(map(_holds_no_number, value.values()))
-    return isinstance(value, list | tuple) and any(map(_holds_no_number, value))
+    return isinstance(value, (list, tuple)) and any(map(_holds_no_number, value))
 
 
 def digest_of(data: bytes) -> str:

@@ -75,7 +75,7 @@ def read_exact(data: bytes | str) -> JsonValue:
 
 def is_number(value: object) -> bool:
     """Whether a value that was read here is a number."""
-    return isinstance(value, msgspec.Raw | Decimal)
+    return isinstance(value, (msgspec.Raw, Decimal))
 
 
 def is_json(text: str) -> bool:
@@ -139,13 +139,13 @@ def _ordered(parsed: Any, value: Any) -> Any:
     if isinstance(parsed, dict) and isinstance(value, Mapping):
         members = {name: _ordered(parsed[name], value[name]) for name in value if name in parsed}
         return members if len(members) == len(parsed) else parsed
-    if isinstance(parsed, list) and isinstance(value, list | tuple) and len(parsed) == len(value):
+    if isinstance(parsed, list) and isinstance(value, (list, tuple)) and len(parsed) == len(value):
         return [_ordered(item, own) for item, own in zip(parsed, value, strict=True)]
     return parsed
 
 
 def _deeper(value: Any, levels: int) -> bool:
-    if not isinstance(value, dict | list):
+    if not isinstance(value, (dict, list)):
         return False
     if levels == 0:
         return True

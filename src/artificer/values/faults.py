@@ -40,7 +40,7 @@ def fault_of(error: Exception) -> tuple[str, str]:
 def meant(value: object, kind: Any) -> str | None:
     """Return which of the texts that a type allows may have been meant; None if it takes others."""
     allowed = _texts(kind)
-    written = value if isinstance(value, list | tuple) else (value,)
+    written = value if isinstance(value, (list, tuple)) else (value,)
     unknown = [text for text in written if isinstance(text, str) and text not in allowed]
     return nearest(unknown[0], allowed) if allowed and unknown else None
 
@@ -57,7 +57,7 @@ def _reason(error: Exception, message: str) -> str:
     for beginning, words in _BEGINNINGS.items():
         if message.startswith(beginning):
             return words.format(message.split(" ")[-1].strip("`"))
-    if isinstance(error, RecursionError | UnicodeError):
+    if isinstance(error, (RecursionError, UnicodeError)):
         return "is nested too deeply" if isinstance(error, RecursionError) else "is not UTF-8"
     expected = _EXPECTED.match(message)
     if expected is None:

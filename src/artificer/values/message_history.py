@@ -53,7 +53,7 @@ class MessageHistory(Sequence[Message]):
         return islice(self._messages, self._length)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MessageHistory | tuple):
+        if not isinstance(other, (MessageHistory, tuple)):
             return NotImplemented
         if len(other) != self._length:
             return False

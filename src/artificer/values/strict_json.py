@@ -69,7 +69,7 @@ def parse_object(text: str) -> JsonObject | tuple[Problem, ...]:
     without parameters.
     """
     value = parse_value(text) if text.strip() else {}
-    if isinstance(value, dict | tuple):
+    if isinstance(value, (dict, tuple)):
         return value
     kind = {list: "array", str: "string", bool: "boolean", type(None): "null"}.get(
         type(value), "number"

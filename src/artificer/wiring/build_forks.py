@@ -81,7 +81,7 @@ async def copy_child(
         (
             it
             for it in jobs
-            if isinstance(it, StartRun | Check) and child_id(spec.parent, it) == child
+            if isinstance(it, (StartRun, Check)) and child_id(spec.parent, it) == child
         ),
         None,
     )

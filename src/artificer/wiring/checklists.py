@@ -38,7 +38,7 @@ class Ticked(Struct, frozen=True):
 
 def last_change(events: Iterable[RunEvent]) -> int:
     """Return the number of the last record that changed a checklist; 0 if none did."""
-    changes = [e.seq for e in events if isinstance(e, ItemTicked | ArtifactCreated)]
+    changes = [e.seq for e in events if isinstance(e, (ItemTicked, ArtifactCreated))]
     return max(changes, default=0)
 
 

@@ -26,7 +26,7 @@ def opened_secrets(config: Config, own: tuple[SecretSource, ...] = ()) -> Secret
 
 def checked_sources(sources: Iterable[SecretSource]) -> tuple[SecretSource, ...]:
     """Return sources of secrets. Raises AuthorError for what is none."""
-    found = (sources,) if isinstance(sources, SecretSource | str) else tuple(sources)
+    found = (sources,) if isinstance(sources, (SecretSource, str)) else tuple(sources)
     for source in found:
         if not isinstance(source, SecretSource):
             raise AuthorError(

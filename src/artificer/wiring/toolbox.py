@@ -90,7 +90,7 @@ class ToolBox(Struct, frozen=True):
 def used(tools: Iterable[ExecutedTool], recorded: Toolset) -> list[ExecutedTool]:
     """Return those tools of a world that a recorded run has; it names their folders itself."""
     functions = [tool for tool in tools if isinstance(tool, FunctionTool)]
-    executors = [tool for tool in tools if not isinstance(tool, FunctionTool | str | Path)]
+    executors = [tool for tool in tools if not isinstance(tool, (FunctionTool, str, Path))]
     return [
         *(tool for tool in functions if recorded.get(tool.definition.name)),
         *(item for item in executors if any(recorded.get(tool.name) for tool in item.tools)),
@@ -136,7 +136,7 @@ def build_tools(
     for item in tools:
         if isinstance(item, FunctionTool):
             functions.append(item)
-        elif isinstance(item, str | Path):
+        elif isinstance(item, (str, Path)):
             folder = Path(item).absolute()
             if str(folder) not in folders:
                 folders.append(str(folder))

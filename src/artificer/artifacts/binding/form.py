@@ -216,7 +216,7 @@ def tidied(data: JsonValue) -> JsonValue:
         for name, member in data.items()
     }
     top, group = found.get("top"), found.get("group")
-    if isinstance(top, int | float) and not isinstance(top, bool):
+    if isinstance(top, (int, float)) and not isinstance(top, bool):
         found["top"] = {"n": top}
     if isinstance(group, dict) and "values" in group:
         found["group"] = {**group, "values": _tidied_list(group["values"], "")}
@@ -224,7 +224,7 @@ def tidied(data: JsonValue) -> JsonValue:
 
 
 def _tidied_list(member: JsonValue, only: str) -> JsonValue:
-    if isinstance(member, str | dict):
+    if isinstance(member, (str, dict)):
         return _tidied_list([member], only)
     if not only or not isinstance(member, list):
         return member

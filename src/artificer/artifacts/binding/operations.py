@@ -42,7 +42,7 @@ def accepts(condition: RowCondition, cell: DataCell) -> bool:
 
 def _cell(value: Scalar | None) -> DataCell:
     """Return a value of the binding as a cell of the data."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     return decimal_of(repr(value)) if isinstance(value, int) else Decimal(repr(value))
 

@@ -125,11 +125,11 @@ def rows_at(
     found = None if (fault := fault_of_pointer(pointer)) else follow(root, pointer)
     if isinstance(found, NoSuchPlace):
         fault = missing_hint(found, root)
-    elif not fault and not isinstance(found, list | dict):
+    elif not fault and not isinstance(found, (list, dict)):
         fault = f"leads to a single value, not to rows: {known_rows(root)}"
     elif isinstance(found, dict) and not all(isinstance(m, _SCALARS) for m in found.values()):
         fault = f"leads to an object that holds more than single values: {known_rows(root)}"
-    elif isinstance(found, list | dict) and len(found) > MAX_ROWS:
+    elif isinstance(found, (list, dict)) and len(found) > MAX_ROWS:
         fault = f"has {len(found)} rows, and at most {MAX_ROWS} can be worked on"
     if fault:
         return (Problem(pointer=f"{at}/rows", message=fault, actual=clip(pointer, 80)),)

@@ -95,7 +95,7 @@ def _at(root: object, data: CitedData, at: str) -> DataCell:
         inside = f". There are: {listed(tuple(names))}" if names else ""
         message = missing_hint(found, root) + inside
         raise BindingError(Problem(pointer=f"{at}/at", message=message, actual=clip(pointer, 80)))
-    if found is None or isinstance(found, dict | list):
+    if found is None or isinstance(found, (dict, list)):
         kind = "nothing" if found is None else "more than one value"
         inside = f": {listed(tuple(found))}" if isinstance(found, dict) else ""
         message = f"leads to {kind}{inside}"

@@ -187,5 +187,5 @@ def _numbers(payload: JsonObject) -> Iterator[bool]:
             elif isinstance(item, str):
                 if decimal_of(item.strip()) is not None:
                     yield True
-            elif isinstance(item, int | float) and not isinstance(item, bool):
+            elif isinstance(item, (int, float)) and not isinstance(item, bool):
                 yield True

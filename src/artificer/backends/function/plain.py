@@ -84,7 +84,7 @@ def _property(argument: FunctionArgument) -> JsonObject:
 def _default(argument: FunctionArgument) -> Any:
     """Return a default of the argument's own type."""
     default = argument.default
-    if isinstance(default, list | dict) or (
+    if isinstance(default, (list, dict)) or (
         isinstance(default, float) and not math.isfinite(default)
     ):
         raise _NotPlainError

@@ -31,7 +31,7 @@ def split_result(result: Any) -> tuple[Any, tuple[Attachment, ...]]:
 
     Texts of such a list become one text.
     """
-    parts = list(result) if isinstance(result, list | tuple) else [result]
+    parts = list(result) if isinstance(result, (list, tuple)) else [result]
     attachments = tuple(part for part in parts if isinstance(part, Attachment))
     if not attachments:
         return result, ()

@@ -98,7 +98,7 @@ def state(
     facts: JsonObject = {"pointer": where, "state": view.state.digest}
     if isinstance(found, str):
         return {**facts, **_range(clean(found), arguments)}
-    if not isinstance(found, dict | list):
+    if not isinstance(found, (dict, list)):
         return {**facts, "value": found}
     named = found.items() if isinstance(found, dict) else enumerate(found)
     members = [(str(name), member) for name, member in named]

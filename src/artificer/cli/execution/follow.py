@@ -29,7 +29,7 @@ def following_run(settings: Settings) -> Iterator[Progress]:
         raise
     except ArtificerError as error:
         screen.close()
-        if progress.run and not isinstance(error, Fenced | OwnedError):  # another process has it
+        if progress.run and not isinstance(error, (Fenced, OwnedError)):  # another process has it
             note(f"the run is kept; resume with: artificer resume {progress.run}")
         raise
     finally:

@@ -57,7 +57,7 @@ def entries(lines: Iterable[EventLine | IntentLine]) -> Iterator[Entry]:
             summary, details = _event(line.event, calls)
             yield Entry(line.seq, line.event.at, line.event.type, summary, details)
             continue
-        if isinstance(line.intent, CallTool | AskApproval):
+        if isinstance(line.intent, (CallTool, AskApproval)):
             calls[line.intent.n] = line.intent
         turn = line.intent.turn if isinstance(line.intent, Generate) else None
         yield Entry(line.seq, None, line.intent.type, _intent(line.intent, line), turn=turn)

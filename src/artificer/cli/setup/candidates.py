@@ -57,7 +57,7 @@ def tools(settings: Settings, values: Mapping[str, Any]) -> list[str]:
     """Return the names of the tools in the folders of the command line, or of the settings."""
     config = _config(settings)
     named = values.get("folder") or values.get("folders") or values.get("tools") or ()
-    folders = (named,) if isinstance(named, str | Path) else named
+    folders = (named,) if isinstance(named, (str, Path)) else named
     found = (n for folder in [*folders, *config.tools] for n in _names(Path(folder)))
     return list(dict.fromkeys(found))
 

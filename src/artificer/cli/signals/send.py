@@ -70,10 +70,10 @@ async def _answered_before(
 ) -> AnswerCall | Resolve | None:
     """Return the first answer about the same call after the last signal that the run received, and
     before the signal of a number."""
-    if isinstance(signal, AnswerCall | Resolve):
+    if isinstance(signal, (AnswerCall, Resolve)):
         for n, body in await world.storage.signals.read(run_id, after):
             found = read_signal(body) if n < number else None
-            if isinstance(found, AnswerCall | Resolve) and _call_of(found) == _call_of(signal):
+            if isinstance(found, (AnswerCall, Resolve)) and _call_of(found) == _call_of(signal):
                 return found
     return None
 

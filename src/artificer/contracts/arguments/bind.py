@@ -95,7 +95,7 @@ def _out_of_scope(argument: Argument, value: JsonValue, scope: Scope | None) -> 
 
 
 def _clamped(argument: Argument, value: JsonValue) -> JsonValue:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
         return value
     low, high = bounds_of(argument)
     return min(max(value, low), high)

@@ -68,7 +68,7 @@ class ArgumentComparison:
         if self.compare is None:
             return left not in ("", "false", False, 0)
         if self.compare in _ORDERS:
-            numbers = [v for v in (left, right) if isinstance(v, int | float)]
+            numbers = [v for v in (left, right) if isinstance(v, (int, float))]
             return len(numbers) == 2 and _ORDERS[self.compare](*numbers)
         return (text_of(left) == text_of(right)) is (self.compare == "==")
 

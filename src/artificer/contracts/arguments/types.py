@@ -132,7 +132,7 @@ def _description(argument: Argument) -> str:
 
 def refusal(argument: Argument, value: JsonValue) -> str | None:
     """Why one value that passed the schema is refused all the same, or None."""
-    if argument.type in _UNWRITTEN and not isinstance(value, str | list | dict):
+    if argument.type in _UNWRITTEN and not isinstance(value, (str, list, dict)):
         return None
     text = text_of(value)
     if not text.isprintable():  # a quick look: only such a text can hold one

@@ -43,6 +43,9 @@ CANCELS = 4
 STARTS = 16
 """Workflows that a process starts or signals at once."""
 
+STOP_S = 15.0
+"""Seconds that the SDK may take to shut down, besides the grace of the runs in progress."""
+
 AGAIN_S = 1.0
 """Seconds until a run is tried again whose worker stops, or, at least, whose lane is full."""
 
@@ -128,9 +131,7 @@ class TemporalDispatcher:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stopping = True
-            stopped = [worker.shutdown() for worker in workers]
-            await asyncio.gather(*stopped, return_exceptions=True)
-            await asyncio.gather(*running, return_exceptions=True)
+            await _stop(workers, running, grace_s + STOP_S)
         for task in running:
             if task.exception() is not None:
                 _unreachable(task.exception())
@@ -179,6 +180,17 @@ class TemporalDispatcher:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+async def _stop(workers: list[Worker], running: list[asyncio.Task[None]], within_s: float) -> None:
+    """Have workers end. The SDK's shutdown may wait without end (temporalio/sdk-rust 1297)."""
+    tasks = [*running, *(asyncio.create_task(worker.shutdown()) for worker in workers)]
+    _, late = await asyncio.wait(tasks, timeout=within_s)
+    if late:
+        log.warning("Temporal's worker has not ended in %.0f s, and is left", within_s)
+    for task in late:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _unreachable(error: BaseException | None) -> NoReturn:

@@ -62,7 +62,7 @@ def picture_of(artifact: Artifact, ui: Language | None = None) -> str | None:
     """
     if isinstance(artifact, Svg):
         return artifact.content
-    if isinstance(artifact, Table | ItemList | Checklist | TextFile | CitedValue):
+    if isinstance(artifact, (Table, ItemList, Checklist, TextFile, CitedValue)):
         return None
     return to_svg(artifact, ui=ui or language_of(artifact.title))
 
@@ -73,7 +73,7 @@ def forms_of(artifact: Artifact) -> tuple[ArtifactFormat, ...]:
         return ("txt", "json")
     if isinstance(artifact, Svg):
         return ("svg", "png", "json")
-    if isinstance(artifact, Table | ItemList | Checklist | CitedValue):
+    if isinstance(artifact, (Table, ItemList, Checklist, CitedValue)):
         return ("csv", "xlsx", "json")
     return ("csv", "xlsx", "svg", "png", "json")
 

@@ -96,7 +96,7 @@ def _write(sheet: Any, row: int, column: int, cell: Cell, plain: Any) -> None:
         return
     if isinstance(cell, bool):
         sheet.write_boolean(row, column, cell)
-    elif isinstance(cell, int | float):
+    elif isinstance(cell, (int, float)):
         sheet.write_number(row, column, _Exact(cell))
     else:
         _write_text(sheet, row, column, cell, plain)

@@ -111,7 +111,7 @@ class TreeBuilder:
     async def tidy(self, run: str, state: RunState) -> None:
         """End the runs that nobody waits for, and remove worktrees that nobody needs."""
         build = _build(state)
-        wanted = {child_id(run, job) for job in build.open if isinstance(job, StartRun | Check)}
+        wanted = {child_id(run, job) for job in build.open if isinstance(job, (StartRun, Check))}
         for child in await self.children.unfinished(run):
             if child not in wanted:
                 await self.children.end(child, "The build has no use for it any more.")

@@ -50,7 +50,7 @@ def returned(job: StartRun, state: RunState, blobs: BlobStore) -> RunReturned:
         return RunReturned(key=job.key, outcome="cancelled", detail="The run was cancelled.")
     kind = STEP_RULES[job.step.kind].delivers
     artifact = artifact_of(state, kind, blobs)
-    if isinstance(artifact, Plan | Spec | Phase | Completion):
+    if isinstance(artifact, (Plan, Spec, Phase, Completion)):
         return RunReturned(key=job.key, outcome="made", artifact=artifact)
     detail = f"The run stopped ({state.reason}) without calling {tool_of(kind)}, which it owed."
     return RunReturned(key=job.key, outcome="failed", detail=detail)

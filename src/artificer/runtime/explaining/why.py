@@ -70,7 +70,7 @@ def _open(state: RunState, events: Sequence[ev.Event], lines: Sequence[Line]) ->
     if state.build is not None:
         return why_building(state.build, held=state.hold is not None)
     if state.phase is RunPhase.STALLED:
-        failed = [e for e in events if isinstance(e, ev.ModelFailed | ev.CompactionFailed)][-1]
+        failed = [e for e in events if isinstance(e, (ev.ModelFailed, ev.CompactionFailed))][-1]
         if failed.code == "budget":
             return f"The budget is used up: {failed.message}"
         return f"The model could not be reached: {failed.code}: {failed.message}"

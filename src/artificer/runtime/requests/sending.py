@@ -246,7 +246,7 @@ class ModelRequests(Struct, frozen=True):
 
 def _checked(provider: Provider, reply: object) -> ModelReply | ModelFailure:
     """Return what a provider returned, if it can be recorded and read again."""
-    if not isinstance(reply, ModelReply | ModelFailure):
+    if not isinstance(reply, (ModelReply, ModelFailure)):
         raise provider_error(
             provider,
             f"returned a {type(reply).__name__}, not a ModelReply or a ModelFailure.",

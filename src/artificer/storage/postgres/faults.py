@@ -31,7 +31,7 @@ def is_lost(error: BaseException) -> bool:
     """Whether a connection was lost, or could not be made: the same may work on another one."""
     return isinstance(error, _LOST) or (
         isinstance(error, psycopg.OperationalError)
-        and not isinstance(error, errors.LockNotAvailable | errors.DiskFull)
+        and not isinstance(error, (errors.LockNotAvailable, errors.DiskFull))
     )
 
 

@@ -39,7 +39,7 @@ class Linear(Struct, frozen=True):
 
     def place(self, value: object) -> float:
         """Return where a number is."""
-        assert isinstance(value, int | float)
+        assert isinstance(value, (int, float))
         span = self.high / 2 - self.low / 2
         share = (value / 2 - self.low / 2) / span if span else 0.5
         return self.start + share * (self.end - self.start)
