@@ -27,6 +27,7 @@ from artificer.backends.session.spec.keys import (
     SessionCommandKeys,
     SessionKeys,
 )
+from artificer.contracts.arguments.keys import ArgumentKeys
 from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
 from artificer.manifests.keys import (
     PLACES,
@@ -44,7 +45,7 @@ TEXT = (ROOT / "docs" / "manifests.md").read_text(encoding="utf-8")
 
 def test_every_key_and_type_is_told() -> None:
     models = (
-        *(ToolKeys, LimitKeys, Argument, CommandKeys, OutputKeys, ExampleKeys),
+        *(ToolKeys, LimitKeys, ArgumentKeys, CommandKeys, OutputKeys, ExampleKeys),
         *(SessionKeys, InteractionKeys, SessionCommandKeys, ChildKeys, EventKeys),
         *(BrowserKeys, BrowserScopeKeys, BrowserCommandKeys, BrowserDefaultKeys),
         *(BrowserStateKeys, AuthFlowKeys),
@@ -52,6 +53,13 @@ def test_every_key_and_type_is_told() -> None:
     names = {field.alias or name for m in models for name, field in m.model_fields.items()}
     for name in {*names, *ARGUMENT_TYPES, *PLACES, *EVENT_TYPES, *STATE_FIELDS, *get_args(Action)}:
         assert re.search(rf"\b{name}\b", TEXT), name
+
+
+def test_an_argument_has_every_key_that_a_file_may_have() -> None:
+    keys = {name: field.get_default() for name, field in ArgumentKeys.model_fields.items()}
+    made = Argument(name="x")
+    assert set(keys) | {"written"} == set(Argument.field_names())
+    assert all(getattr(made, name) == default for name, default in keys.items() if name != "name")
 
 
 def test_every_attack_is_told_with_a_test_that_exists() -> None:

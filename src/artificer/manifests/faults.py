@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from artificer.contracts.arguments.check import Fault
-from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
+from artificer.contracts.arguments.keys import ArgumentKeys
+from artificer.contracts.arguments.types import ARGUMENT_TYPES
 from artificer.manifests.custom_types import CustomType
 from artificer.manifests.keys import ManifestKeys
 from artificer.manifests.registry import BACKENDS, Sections
@@ -43,7 +44,7 @@ def meant(path: Path, sections: Sections) -> str | None:
 
 def _known_keys(path: Path, sections: Sections) -> list[str]:
     if path[-3:-2] == ("args",):
-        return sorted({*Argument.model_fields, "min_float", "max_float"} - {"name"})
+        return sorted({*ArgumentKeys.model_fields, "min_float", "max_float"} - {"name"})
     if len(path) == 1:
         return [*ManifestKeys.model_fields, *BACKENDS.names]
     model: Any = ManifestKeys

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from artificer.contracts.arguments.types import Argument
+from artificer.contracts.arguments.keys import DeclaredArgument
 from artificer.contracts.definition import CedarKeys, EffectClass, Risk, Trust
 from artificer.values.canon import MAX_SAFE_INTEGER
 from artificer.values.keys import KeyTable
@@ -162,6 +162,6 @@ class ManifestKeys(KeyTable):
     """The keys of a file that every backend shares: all but the section of its backend."""
 
     tool: ToolKeys
-    args: dict[str, Argument] = Field(default_factory=dict)
+    args: dict[str, DeclaredArgument] = Field(default_factory=dict)
     output: OutputKeys = OutputKeys()
     examples: tuple[ExampleKeys, ...] = ()

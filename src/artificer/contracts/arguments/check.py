@@ -56,7 +56,7 @@ def argument_faults(argument: Argument) -> list[Fault]:
     found = [Fault((*path, key), message) for key, message in _key_faults(argument)]
     found += [
         Fault((*path, key), f"has no effect for the type {argument.type!r}", key in _HARMLESS)
-        for key in _MEANS_SOMETHING_FOR.keys() & argument.model_fields_set
+        for key in _MEANS_SOMETHING_FOR.keys() & argument.written
         if argument.type not in _MEANS_SOMETHING_FOR[key]
     ]
     if argument.required and argument.default is not None:
@@ -99,7 +99,7 @@ def _key_faults(argument: Argument) -> Iterator[tuple[str, str]]:
         yield "allowed", "is missing: an enum needs its values"
     if kind == "regex_match" and not argument.pattern:
         yield "pattern", "is missing: a regex_match needs one"
-    if "max_items" in argument.model_fields_set and not argument.list:
+    if "max_items" in argument.written and not argument.list:
         yield "max_items", "means nothing without 'list = true'"
     yield from _bound_faults(argument)
     if argument.pattern:

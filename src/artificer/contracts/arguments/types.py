@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Literal, NamedTuple, get_args
 
-from pydantic import AliasChoices, Field, JsonValue
-
 from artificer.contracts.addresses import (
     MAX_HOST,
     ip_of,
@@ -20,9 +18,8 @@ from artificer.contracts.addresses import (
     refuse_target,
     refuse_url,
 )
-from artificer.values.base import JsonObject
+from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical
-from artificer.values.keys import KeyTable
 
 ArgumentType = Literal[
     "string",
@@ -51,6 +48,9 @@ FILES = ("path", "credential_file")
 MAX_TEXT = 32_000
 """Characters of one value: Linux takes at most 128 KiB for one argument (MAX_ARG_STRLEN)."""
 
+MAX_ITEMS = 1_000
+"""Values that a list may have, at most."""
+
 MAX_PATH = 4_096
 """Characters of a path (PATH_MAX)."""
 
@@ -65,7 +65,7 @@ _DURATION = f"^({_N}|({_N}h)?({_N}m)?({_N}s)?({_N}ms)?)$"
 _MSF_PAIR = re.compile(r"[A-Z][A-Z0-9_]* [^|&$`(){}\[\]<>!]+")
 
 
-class Argument(KeyTable):
+class Argument(CheckedValue):
     """One ``[args.NAME]`` table, with its name.
 
     ``allow_dash``, ``multiline`` and ``list`` are ours: they let a value begin with ``-``, hold
@@ -73,6 +73,8 @@ class Argument(KeyTable):
     numbers; with ``clamp`` a number beyond them is brought to the nearest of them. With
     ``scope_check`` the value must lie in the folder's scope. ``sanitize`` may name
     ``"injection"``: then the metacharacters of shells are refused, as the reference does always.
+
+    ``written`` are the keys of the table in a file: one that means nothing there is a fault.
     """
 
     name: str
@@ -83,16 +85,17 @@ class Argument(KeyTable):
     default: JsonValue = None
     allowed: tuple[str, ...] = ()
     pattern: str | None = None
-    min: int | float | None = Field(default=None, validation_alias=AliasChoices("min", "min_float"))
-    max: int | float | None = Field(default=None, validation_alias=AliasChoices("max", "max_float"))
+    min: int | float | None = None
+    max: int | float | None = None
     clamp: bool = False
-    schemes: Annotated[tuple[str, ...], Field(min_length=1)] = ("http", "https")
+    schemes: Annotated[tuple[str, ...], Meta(min_length=1)] = ("http", "https")
     sanitize: tuple[Literal["injection"], ...] = ()
     scope_check: bool = False
     allow_dash: bool = False
     multiline: bool = False
     list: bool = False
-    max_items: Annotated[int, Field(ge=1, le=1000)] = 100
+    max_items: Annotated[int, Meta(ge=1, le=MAX_ITEMS)] = 100
+    written: frozenset[str] = frozenset()
 
     def each(self, value: JsonValue) -> tuple[JsonValue, ...]:
         """The single values in what was given: of a list its items, else the value itself."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from artificer.contracts.arguments.types import Argument
+from artificer.contracts.arguments.keys import DeclaredArgument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.manifests.keys import Seconds
 from artificer.values.keys import KeyTable
@@ -64,7 +64,7 @@ class BrowserCommandKeys(KeyTable):
     risk_tier: Risk | None = None
     human_approval: bool | None = None
     effect: EffectClass | None = None
-    args: dict[str, Argument] = Field(default_factory=dict)
+    args: dict[str, DeclaredArgument] = Field(default_factory=dict)
 
 
 class BrowserDefaultKeys(KeyTable):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from artificer.contracts.arguments.types import Argument
+from artificer.contracts.arguments.keys import DeclaredArgument
 from artificer.contracts.definition import EffectClass, Risk
 from artificer.manifests.keys import Seconds
 from artificer.values.keys import KeyTable
@@ -43,7 +43,7 @@ class SessionCommandKeys(KeyTable):
     risk_tier: Risk | None = None
     human_approval: bool = False
     extract_target: bool = False
-    args: dict[str, Argument] = Field(default_factory=dict)
+    args: dict[str, DeclaredArgument] = Field(default_factory=dict)
     template: Annotated[str, Field(min_length=1)] | None = None
     effect: EffectClass | None = None
 
