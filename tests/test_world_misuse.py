@@ -235,7 +235,7 @@ def raising(error: BaseException) -> Callable[[], None]:
         (PreparedRequest({}, None, []), "whose key is a NoneType, not a str"),  # type: ignore[arg-type]
         (PreparedRequest({}, "messages", None), "whose items is a NoneType, not a list"),  # type: ignore[arg-type]
         (PreparedRequest({"x": float("nan")}, "m", []), "cannot be recorded.* NaN"),
-        (PreparedRequest({"x": "\udcff"}, "m", []), "cannot be recorded.* surrogates"),
+        (PreparedRequest({"x": "\udcff"}, "m", []), "cannot be recorded.* not UTF-8"),
         (PreparedRequest({"x": object()}, "m", []), "cannot be recorded.* object"),  # type: ignore[dict-item]
     ],
 )
