@@ -27,6 +27,7 @@ from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import LEASE_SECONDS, Durability
 from artificer.providers.registry import FOR_PROGRAMS, PROTOCOLS, PROVIDERS
+from artificer.system.home import expanded
 from artificer.system.regular_file import read_regular
 from artificer.values.arguments import path as named
 from artificer.values.arguments import refuse_server
@@ -250,15 +251,16 @@ class Config(CheckedValue):
         """This project's folder: ``$ARTIFICER_HOME/<project>``."""
         return self.home / (self.project or default_project(_here()))
 
-    def placed(self) -> Self:
+    def placed(self, *, in_memory: bool = False) -> Self:
         """Return these settings with absolute paths and a named project.
 
-        They name the same folders wherever the process goes later. Raises ConfigError for the
-        home of a user whom this machine does not know, and where the working directory is gone.
+        They name the same folders wherever the process goes later. Raises ConfigError where the
+        working directory is gone, and for the home of a user whom this machine does not know,
+        unless the world is ``in_memory``: it keeps nothing there.
         """
         host = self.host
         return self.replace(
-            home=_placed(self.home),
+            home=_absolute(expanded(self.home)) if in_memory else _placed(self.home),
             project=self.project or default_project(_here()),
             tools=tuple(map(_placed, self.tools)),
             tools_keys=tuple(map(_placed, self.tools_keys)),
@@ -295,6 +297,10 @@ def _placed(path: Path) -> Path:
             f"{path} cannot be found: {str(error).rstrip('.')}.",
             hint="Name an absolute path, as with $ARTIFICER_HOME for the home, or set $HOME.",
         ) from error
+    return _absolute(path)
+
+
+def _absolute(path: Path) -> Path:
     return path if path.is_absolute() else _here() / path
 
 

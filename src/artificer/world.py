@@ -89,9 +89,9 @@ class World(AbstractAsyncContextManager["World"]):
 
     @classmethod
     def in_memory(cls, config: Config | None = None, **parts: Unpack[WorldParts]) -> Self:
-        """Return a world that lives as long as the process."""
+        """Return a world that lives as long as the process, and needs no home."""
         refuse_unknown("World.in_memory", parts, ("config", *PARTS), place_of)
-        settings, made = _settings(config, Config), CheckedParts.of(**parts)
+        settings, made = _settings(config), CheckedParts.of(**parts)
         return cls(WorldResources(settings, memory_storage(made.clock), made))
 
     async def __aexit__(self, *_: object) -> None:
@@ -321,10 +321,11 @@ def _opened(resources: object) -> WorldResources:
     raise AuthorError("A world is opened, not made with World(…).", hint=hint)
 
 
-def _settings(config: Config | None, otherwise: Callable[[], Config]) -> Config:
+def _settings(config: Config | None, load: Callable[[], Config] | None = None) -> Config:
+    """Return the settings given, or those loaded; without ``load`` those of a world in memory."""
     hint = "World.open(artificer.load_config('FOLDER')), or World.open(artificer.Config(home=…))."
-    found = otherwise() if config is None else instance("config", config, Config, hint)
-    return found.placed()
+    found = (load or Config)() if config is None else instance("config", config, Config, hint)
+    return found.placed(in_memory=load is None)
 
 
 async def tools_of(world: World, agent: AgentDefinition | None = None) -> Toolset:

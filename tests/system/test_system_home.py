@@ -38,6 +38,12 @@ def test_the_home_has_to_be_named(tmp_path: Path) -> None:
     assert Config(home=tmp_path).placed().home == tmp_path
 
 
+async def test_a_world_in_memory_needs_none() -> None:
+    async with World.in_memory() as world:
+        run = await world.run("Hi.", Agent(ScriptedProvider([say("Hello.")])))
+    assert (run.status, run.text) == ("completed", "Hello.")
+
+
 async def test_a_tool_runs_in_a_sandbox(tmp_path: Path) -> None:
     config = Config(home=tmp_path, sandbox=SandboxConfig(mode="auto"))
     model = ScriptedProvider([reply(call("list_folder")), say("It is listed.")])
