@@ -121,8 +121,9 @@ def checked_tools(file: ManifestFile[Any]) -> tuple[ToolDefinition, ...]:
 def _check_usable(section: str, file: str, tools: Sequence[ToolDefinition]) -> None:
     """Check that a file has tools, which can be recorded and compiled. Raises ConfigError."""
     names = [tool.name for tool in tools]
-    if len({*names}) < len(names) or not names:
-        what = "offers no tool" if not names else f"offers two tools called {names[0]}"
+    twice = [name for name in names if names.count(name) > 1]
+    if twice or not names:
+        what = f"offers two tools called {twice[0]}" if twice else "offers no tool"
         raise BACKENDS.fault_of(section, f"{what} for {file}.")
     for tool in tools:
         try:
