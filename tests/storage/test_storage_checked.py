@@ -136,6 +136,22 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
         returns([Record("a", 1, OTHER, "{}")]),  # type: ignore[arg-type]
         lambda s: s.journal.read("a"),
     ),
+    "journal.read of what was read": (
+        returns(records_after(Head(), "a", 1, 2)),
+        lambda s: s.journal.read("a", 1),
+    ),
+    "journal.read of more than a page": (
+        returns(records_after(Head(), "a", 1, 2)),
+        lambda s: s.journal.read("a", limit=1),
+    ),
+    "journal.runs of the page before": (
+        returns([RunHead("b", 1, Head()), RunHead("a", 1, Head())]),
+        lambda s: s.journal.runs("a", 2),
+    ),
+    "journal.runs of more than a page": (
+        returns([RunHead("b", 1, Head()), RunHead("a", 1, Head())]),
+        lambda s: s.journal.runs(limit=1),
+    ),
     "journal.runs": (returns(["a"]), lambda s: s.journal.runs()),
     "journal.runs twice": (
         returns([RunHead("a", 1, Head())] * 2),

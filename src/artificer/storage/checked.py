@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from msgspec import Struct
 
@@ -179,14 +179,18 @@ def _is_new_head(
 
 
 def _are_records(found: object, run: str, after: int = 0, limit: int | None = None) -> bool:
-    return isinstance(found, Sequence) and all(_is_record(each, run) for each in found)
+    return _is_page(found, limit) and all(_is_record(each, run, after) for each in found)
 
 
-def _is_record(found: object, run: str) -> bool:
+def _is_page(found: object, limit: int | None) -> TypeGuard[Sequence[Any]]:
+    return isinstance(found, Sequence) and (limit is None or len(found) <= limit)
+
+
+def _is_record(found: object, run: str, after: int) -> bool:
     return (
         isinstance(found, Record)
         and found.run == run
-        and _is_int(found.seq, 1)
+        and _is_int(found.seq, after + 1)
         and isinstance(found.hash, str)
         and isinstance(found.body, bytes)
     )
@@ -194,10 +198,11 @@ def _is_record(found: object, run: str) -> bool:
 
 def _are_run_heads(found: object, before: str | None = None, limit: int | None = None) -> bool:
     return (
-        isinstance(found, Sequence)
+        _is_page(found, limit)
         and all(
             isinstance(row, RunHead)
             and isinstance(row.run, str)
+            and row.run != before
             and _is_int(row.epoch)
             and _is_head(row.head)
             for row in found
@@ -280,10 +285,10 @@ _RULES: Final[Mapping[str, Mapping[str, _Rule]]] = {
     "journal": {
         "acquire": _Rule("a Lease at the head of the claim", _is_lease),
         "append": _Rule("the head after these records", _is_new_head),
-        "read": _Rule("a list of records of this run", _are_records),
+        "read": _Rule("a list of records of this run, or a page of them", _are_records),
         "records": _Rule("a list of records of this run", _are_records, is_async=False),
         "release": _Rule("nothing", _anything),
-        "runs": _Rule("a list of RunHeads, one for each run", _are_run_heads),
+        "runs": _Rule("a list of RunHeads, one for each run, or a page of them", _are_run_heads),
     },
     "blobs": {
         "digests": _Rule("digests", _is_iterable, is_async=False),
