@@ -18,6 +18,7 @@ from artificer.backends.host.spec import patch
 from artificer.config import Config, load_config
 from artificer.contracts.arguments.condition import parse_condition
 from artificer.contracts.schema import compile_schema
+from artificer.core.tombstone import tombstone
 from artificer.errors import ConfigError, ManifestError, TamperedError
 from artificer.manifests.output_formats import read_json
 from artificer.manifests.parse import parse_manifest
@@ -69,6 +70,13 @@ def test_events_that_do_not_follow_from_each_other_are_no_journal() -> None:
         assert found.divergence is not None
 
     asyncio.run(read())
+
+
+@pytest.mark.req("fuzz-stored")
+@pytest.mark.parametrize("records", ["1e999", "Infinity", "NaN", "[]", "null", '"two"'])
+def test_a_tombstone_of_no_number_of_records_is_none(records: str) -> None:
+    body = '{"event":{"records":' + records + ',"type":"RunPruned"}}'
+    assert tombstone(body.encode()) == 0
 
 
 @pytest.mark.req("fuzz-models")

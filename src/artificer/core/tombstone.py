@@ -12,5 +12,5 @@ def tombstone(body: bytes) -> int:
     try:
         event = json.loads(body)["event"]
         return int(event["records"]) if event["type"] == "RunPruned" else 0
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0
