@@ -12,10 +12,10 @@ from msgspec import Struct, field
 
 from artificer.config import Config, load_config
 from artificer.errors import ArtificerError, NotFoundError
-from artificer.ports import Clock, Provider, RunHead, Storage
+from artificer.ports import Clock, Provider, Storage
 from artificer.runs import History, Run
 from artificer.runtime.listing.queued import waits_for_worker
-from artificer.runtime.listing.runs import find_run, newest
+from artificer.runtime.listing.runs import find_run, newest, recorded_runs
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.waiting import has_untaken, questions_below
@@ -108,7 +108,7 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
 
     async def runs(self) -> list[str]:
         """The ids of all runs, oldest first."""
-        return [head.run for head in await self._heads()]
+        return await recorded_runs(self._storage.journal)
 
     async def summaries(
         self, limit: int | None = None, *, builds: bool = True, before: str | None = None
@@ -286,10 +286,6 @@ class Archive(Struct, frozen=True, eq=False, dict=True):
         from artificer.runtime.listing.lister import RunLister
 
         return self._shared_lister or RunLister(self._storage)
-
-    async def _heads(self) -> list[RunHead]:
-        """Every run with a record; one that was acquired and died before it wrote has none."""
-        return [head for head in await self._storage.journal.runs() if head.head.seq]
 
 
 def archive_of(resources: WorldResources) -> Archive:

@@ -17,6 +17,7 @@ from artificer.core.record import IntentLine, Line
 from artificer.core.state import RunState
 from artificer.ports import Storage
 from artificer.runtime.builds.outcome import child_id
+from artificer.runtime.listing.runs import recorded_runs
 from artificer.runtime.snapshot import state_of
 from artificer.values.base import Digest
 from artificer.values.model import Usage
@@ -56,8 +57,8 @@ class BuildNode(Struct, frozen=True):
 
 async def build_tree(storage: Storage, run: str, lines: Sequence[Line]) -> list[BuildNode]:
     """Return the runs that a build started, as its records and theirs show them."""
-    started = [head.run for head in await storage.journal.runs() if head.head.seq]
-    below = [name for name in started if name.startswith(f"{run}.")]
+    runs = await recorded_runs(storage.journal)
+    below = [name for name in runs if name.startswith(f"{run}.")]
     return nodes(run, lines, {name: await state_of(storage, name) for name in below})
 
 

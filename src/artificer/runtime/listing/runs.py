@@ -30,6 +30,11 @@ async def newest(
         before = page[0].run
 
 
+async def recorded_runs(journal: Journal) -> list[str]:
+    """Return the ids of every run with a record, oldest first."""
+    return [head.run for head in await journal.runs() if head.head.seq]
+
+
 def is_of_build(run: str, runs: Collection[str]) -> bool:
     """Whether a run was started by one of these runs that is a build."""
     return "." in run and run.rpartition(".")[0] in runs
@@ -46,7 +51,7 @@ async def find_run(journal: Journal, word: str) -> str:
             return head.run
     if await exists(journal, word):
         return word
-    names = dict.fromkeys([head.run for head in await journal.runs() if head.head.seq])
+    names = dict.fromkeys(await recorded_runs(journal))
     runs = [run for run in names if word and run.startswith(word)]
     found = [run for run in runs if not is_of_build(run, names)] or runs
     if len(found) == 1:
