@@ -117,6 +117,11 @@ def wordless(place):
 def leaving(place):
     raise SystemExit(0)
 
+class Nameless(ManifestSection):
+    keys = Keys
+    read = lambda self, manifest, keys, found, *, compat: 1
+
+NAMELESS = Backend(section=Nameless(), executors=on_call("nowhere:executors"))
 GROQ = ProviderKind(make=wordless)
 ARGS, ALIAS = backend("args", part=1), backend("here", part=1)
 WORDLESS, LEAVING = ProviderKind(make=wordless), ProviderKind(make=leaving)
@@ -127,7 +132,7 @@ BACKENDS = (
     *("nothing", "lenient", "words", "path", "number", "filled", "unfilled", "fair", "bare"),
     *("files", "text", "parts", "greedy", "place", "server", "one", "here"),
     *("empty", "double", "schema", "latin", "program", "programs"),
-    *("lax", "alien", "idle", "textual", "keen", "args", "alias"),
+    *("lax", "alien", "idle", "textual", "keen", "args", "alias", "nameless"),
 )
 
 ENTRIES = {
@@ -238,6 +243,7 @@ def test_the_error_says_what_a_package_made_instead_of_a_provider(
 UNREACHABLE = {
     "doctor args": "'args' of kettle 2.1 is never read: it is a key of every manifest.",
     "doctor alias": "of kettle 2.1 (artificer.backends) has the section [here], whose name its ",
+    "doctor nameless": "of kettle 2.1 (artificer.backends) has the section [None], whose name its ",
     "doctor groq": "'groq' of kettle 2.1 is never asked: it is the name of a built-in server.",
     "manifest alias": "of kettle 2.1 (artificer.backends) has the section [here], whose name its ",
 }

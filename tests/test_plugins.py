@@ -155,6 +155,7 @@ def test_what_is_built_in_cannot_be_replaced(packages: Packages) -> None:
     found = registry.get("plain")
     assert found is not None and found.boil() == "built in"
     assert "kettle_b" not in sys.modules
+    assert [*map(registry.is_plug_in, ("good", "plain", "unknown"))] == [True, False, False]
     assert [(p.name, p.package, p.fault) for p in registry.plug_ins()] == [
         ("good", "kettle_b 2.1", ""),
         ("plain", "kettle_b 2.1", "'plain' is built in and cannot be replaced by kettle_b 2.1."),

@@ -111,7 +111,7 @@ class Registry(Generic[T]):
 
     def is_plug_in(self, name: str) -> bool:
         """Whether an installed package offers the object of that name."""
-        return name not in self._built_in
+        return name not in self._built_in and name in self._others()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -41,8 +41,9 @@ def section_of(name: str) -> ManifestSection[Any, Any] | None:
     if not isinstance(section, ManifestSection):
         kind = type(section).__name__
         raise BACKENDS.fault_of(name, f"has a section of type {kind}, not a ManifestSection.")
-    if found.section.name != name:
-        what = f"has the section [{found.section.name}], whose name its entry point must have."
+    own = getattr(section, "name", None)
+    if own != name:
+        what = f"has the section [{own}], whose name its entry point must have."
         raise BACKENDS.fault_of(name, what)
     return found.section
 
