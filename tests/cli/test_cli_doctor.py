@@ -62,6 +62,9 @@ async def test_doctor_says_what_is_in_the_way_of_the_home(shell: Shell) -> None:
     assert found["ok"] is False and "is a link that leads nowhere" in found["detail"]
     run = await shell.run("run", "Hello.")
     assert (run.code, f"{shell.home} is a link that leads nowhere" in run.err) == (3, True)
+    token = await shell.run("studio", "token", "new", "ci")
+    first = token.err.splitlines()[0]
+    assert (token.code, first) == (3, f"error: {shell.home} is a link that leads nowhere")
 
 
 @pytest.mark.req("cli-doctor-extras")

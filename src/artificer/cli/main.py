@@ -239,8 +239,9 @@ def _explain(error: Exception) -> int:
         console.complain(error.message, error.hint)
         return exit_of(error)
     if isinstance(error, OSError):
+        what = f"{error.strerror}: {error.filename or 'a file or connection'}"
         console.complain(
-            f"{error.strerror or error}: {error.filename or 'a file or connection'}",
+            what if error.strerror else str(error),
             "Check the path, its permissions and the space on the disk.",
         )
         return Exit.OPERATOR
