@@ -17,7 +17,6 @@ from artificer.cli.mcp.log import ClientLog
 from artificer.cli.mcp.resources import Resources
 from artificer.cli.mcp.wire import MAX_MESSAGE, Served, answer, listed
 from artificer.errors import ArtificerError, MissingExtraError
-from artificer.system.request_bodies import with_limit
 from artificer.values.release import RELEASE
 from artificer.world import World
 
@@ -138,6 +137,6 @@ async def serve_http(server: Server[Any], listening: socket.socket) -> None:
     """
     import uvicorn
 
-    app = with_limit(server.streamable_http_app(host="127.0.0.1"), MAX_MESSAGE)
+    app = server.streamable_http_app(host="127.0.0.1", max_request_body_size=MAX_MESSAGE)
     config = uvicorn.Config(app, log_level="warning", lifespan="on")
     await uvicorn.Server(config).serve(sockets=[listening])
