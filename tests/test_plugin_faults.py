@@ -77,6 +77,7 @@ LAX = backend("lax", part=1, made=offering(lambda tool: (tool.replace(effect="pu
 ALIEN = backend("alien", part=1, made=offering(lambda tool: (tool, tool.replace(name="milk"))))
 IDLE = backend("idle", part=1, made=offering(lambda tool: ()))
 TEXTUAL = backend("textual", part=1, made=offering(lambda tool: "tea"))
+ODDLY = backend("oddly", part=1, made=offering(lambda tool: (type("Odd", (), {"name": None}),)))
 KEEN = backend("keen", part=1, made=offering(lambda tool: (tool,)))
 FAIR = backend("fair", faults=[Fault(("fair",), "is wrong")])
 class NoSection:
@@ -132,7 +133,7 @@ BACKENDS = (
     *("nothing", "lenient", "words", "path", "number", "filled", "unfilled", "fair", "bare"),
     *("files", "text", "parts", "greedy", "place", "server", "one", "here"),
     *("empty", "double", "schema", "latin", "program", "programs"),
-    *("lax", "alien", "idle", "textual", "keen", "args", "alias", "nameless"),
+    *("lax", "alien", "idle", "textual", "oddly", "keen", "args", "alias", "nameless"),
 )
 
 ENTRIES = {
@@ -173,6 +174,7 @@ FAULTS = {
     "executors lax": "made an executor that offers tea otherwise than its manifests do",
     "executors alien": "made an executor that offers milk otherwise than its manifests do",
     "executors idle": "made no executor that offers tea.",
+    "executors oddly": "made an executor that offers None otherwise than its manifests do",
     "executors textual": "made an executor whose tools are 'tea', not a tuple.",
     "storage none": "opened nothing, although the world is not only read",
     "storage half": "opened an object of type Half, not a Storage: it has no versions, aclose.",

@@ -65,7 +65,7 @@ def _check_tools(
             what = f"made an executor whose tools are {tools!r:.80}, not a tuple."
             raise BACKENDS.fault_of(backend, what)
         for tool in tools:
-            name = getattr(tool, "name", repr(tool))
+            name = str(getattr(tool, "name", tool))
             if declared.get(name) != tool:
                 what = f"made an executor that offers {name:.80} otherwise than its manifests do"
                 raise BACKENDS.fault_of(backend, f"{what}: it has to offer their definitions.")
