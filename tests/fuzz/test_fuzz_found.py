@@ -77,6 +77,8 @@ def test_events_that_do_not_follow_from_each_other_are_no_journal() -> None:
 def test_a_tombstone_of_no_number_of_records_is_none(records: str) -> None:
     body = '{"event":{"records":' + records + ',"type":"RunPruned"}}'
     assert tombstone(body.encode()) == 0
+    assert tombstone(b'{"event":{"records":2,"type":"RunPruned"}}') == 2
+    assert tombstone(b'{"event":{"records":2,"text":"RunPruned","type":"RunPaused"}}') == 0
 
 
 @pytest.mark.req("fuzz-models")
