@@ -15,13 +15,12 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.system.files import packaged
 from artificer.values.base import ValueReader
 
+FILES = ("tools.json", "tools_with_data.json")
+"""The definitions of all tools, without and with ``data``."""
+
 _reader: ValueReader[tuple[ToolDefinition, ...]] = ValueReader(
     tuple[ToolDefinition, ...], "the tools"
 )
-
-
-FILES = ("tools.json", "tools_with_data.json")
-"""The definitions of all tools, without and with ``data``."""
 
 
 @cache
@@ -35,7 +34,5 @@ def report_tools(*, binding: bool = False) -> tuple[ToolDefinition, ...]:
 
 @cache
 def tools() -> tuple[ToolDefinition, ...]:
-    """Return the ``create_*`` tools whose arguments hold all they make: the seed's eleven, and
-    four more charts.
-    """
+    """Return the ``create_*`` tools whose arguments hold all they make: no value is one of them."""
     return tuple(tool for tool in report_tools() if tool.name != withdraw.NAME)
