@@ -75,6 +75,14 @@ def test_the_problems_of_the_form_come_before_those_of_the_kind(
     assert [(found.pointer, found.message) for found in verdict.problems] == problems
 
 
+@pytest.mark.req("artifact-all-problems")
+@pytest.mark.parametrize("payload", ["data", ["data"], 1, None])
+def test_a_payload_of_another_type_is_one_problem(payload: object) -> None:
+    call = ToolUseBlock(id="1", name="create_table", arguments=json.dumps({"table": payload}))
+    (verdict,) = judge((call,), toolset=TOOLS, policy=Policy(), made=(), limit=1, stop="tool_use")
+    assert [found.pointer for found in verdict.problems] == ["/table"]
+
+
 @pytest.mark.req("binding-refused")
 def test_a_call_that_is_refused_again_is_told_what_its_data_means() -> None:
     """The members of ``data`` are offered to the model without descriptions."""

@@ -12,13 +12,16 @@ import pytest
 from artificer import Agent, World, load_config, tool
 from artificer.errors import ArtificerError, AuthorError
 from artificer.ports import (
+    Amount,
     Auditable,
+    Claim,
     Head,
     Joined,
     Lease,
     Prunable,
     Record,
     RunHead,
+    Spent,
     Storage,
 )
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
@@ -95,6 +98,31 @@ def test_a_storage_of_ours_is_not_checked() -> None:
     assert checked(ours, fault) is ours
 
 
+async def test_a_part_that_passes_on_what_it_does_not_define_does_so_still() -> None:
+    class Passing:
+        def __init__(self, part: object) -> None:
+            self.part = part
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.part, name)
+
+    storage: Any = ForeignStorage()
+    storage.journal = Passing(storage.ours.journal)
+    found: Any = checked(storage, fault).journal
+    assert await found.runs() == [] == await found.audit()
+
+
+async def test_an_appended_record_with_another_body_is_noticed() -> None:
+    records = records_after(Head(), "a", 1)
+    last = records[0]
+    storage = checked_storage(
+        journal__append=returns(Head(seq=1, hash=last.hash)),
+        journal__read=returns([Record("a", 1, last.hash, b"{}")]),
+    )
+    with pytest.raises(AuthorError, match="and does not return it"):
+        await storage.journal.append("a", 1, Head(), records)
+
+
 def returns(value: object) -> Callable[..., Any]:
     async def method(*_: object, **__: object) -> object:
         return value
@@ -121,6 +149,10 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
         returns(Lease(epoch=0, head=Head())),
         lambda s: s.journal.acquire("a"),
     ),
+    "journal.acquire at another head": (
+        returns(Lease(epoch=1, head=Head())),
+        lambda s: s.journal.acquire("a", Claim(head=Head(seq=1, hash=OTHER))),
+    ),
     "journal.append": (returns(None), lambda s: s.journal.append("a", 1, Head(), [])),
     "journal.append to another head": (
         returns(Head(seq=4, hash=OTHER)),
@@ -134,6 +166,10 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
     ),
     "journal.read of a text": (
         returns([Record("a", 1, OTHER, "{}")]),  # type: ignore[arg-type]
+        lambda s: s.journal.read("a"),
+    ),
+    "journal.read of a record without a hash": (
+        returns([Record("a", 1, None, b"{}")]),  # type: ignore[arg-type]
         lambda s: s.journal.read("a"),
     ),
     "journal.read of what was read": (
@@ -165,7 +201,14 @@ WRONG: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
     "signals.read": (returns([(1, "text")]), lambda s: s.signals.read("a")),
     "signals.read again": (returns([(1, b"")]), lambda s: s.signals.read("a", 1)),
     "signals.since": (returns(None), lambda s: s.signals.since(None)),
+    "signals.since a text": (returns(("1", frozenset())), lambda s: s.signals.since(None)),
+    "signals.since of numbers": (returns((1, {2})), lambda s: s.signals.since(None)),
+    "budget.spent below nothing": (
+        returns(Spent(settled=Amount(tokens=-1), reserved=Amount())),
+        lambda s: s.budget.spent("day", 0),
+    ),
     "budget.spent": (returns(None), lambda s: s.budget.spent("day", 0)),
+    "versions.head of a text": (returns_now(("1", OTHER)), lambda s: s.versions.head("w")),
     "versions.head": (returns_now(OTHER), lambda s: s.versions.head("w")),
     "versions.add": (returns_now(None), lambda s: s.versions.add("w", 1, OTHER)),
     "versions.names": (returns_now(None), lambda s: s.versions.names()),
