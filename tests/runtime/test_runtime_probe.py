@@ -89,6 +89,23 @@ async def test_what_the_world_says_is_done(
     assert (await rig.replay()).identical
 
 
+async def test_a_run_can_be_stopped_while_the_world_is_asked() -> None:
+    rig, asked = Rig(), asyncio.Event()
+
+    async def prober(call: Call) -> Probed:
+        asked.set()
+        await asyncio.sleep(3600)
+        return Probed(found="absent")
+
+    await crashed(rig, prober)
+    resuming = asyncio.ensure_future(rig.resume([say("Done.")]))
+    await asked.wait()
+    resuming.cancel()
+    await asyncio.wait([resuming])
+    assert resuming.cancelled()
+    assert not [event for event in await rig.events() if isinstance(event, ev.CallProbed)]
+
+
 @pytest.mark.parametrize("booked", [True, False])
 async def test_a_function_with_a_probe(tmp_path: Path, booked: bool) -> None:
     ledger, killed = tmp_path / "ledger", asyncio.Event()
