@@ -135,11 +135,15 @@ class Part:
         self.asked = 0
 
     def __getattr__(self, name: str) -> object:
-        if name == self._method:
+        found = getattr(self._part, name)
+
+        def ask(*args: object, **options: object) -> object:
             self.asked += 1
             if self._away:
                 raise OperatorError("The database at 10.1.2.3 cannot be reached.")
-        return getattr(self._part, name)
+            return found(*args, **options)
+
+        return ask if name == self._method else found
 
 
 class Broken(MemoryStorage):
