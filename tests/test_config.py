@@ -11,6 +11,7 @@ import pytest
 
 from artificer.builds.prompt import FILES
 from artificer.config import Config, default_project, load_config
+from artificer.contracts.capabilities import Host
 from artificer.errors import ConfigError
 from artificer.runtime.builds.detect import detect
 from artificer.runtime.builds.prompts import load_prompts
@@ -82,6 +83,25 @@ class TestPlaces:
                 make()
             assert "Change to a folder" in (caught.value.hint or "")
         assert load_config(tmp_path, home=str(tmp_path), project="mine").project == "mine"
+
+    def test_every_path_is_absolute_once_it_is_placed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path / "user"))
+        monkeypatch.chdir(tmp_path)
+        config = Config(
+            home=Path("home"),
+            tools=(Path("tools"), Path("~/tools")),
+            tools_keys=(Path("key.pub"),),
+            local_model=Path("model.gguf"),
+            host=Host(folder="~"),
+        ).placed()
+        assert config.home == tmp_path / "home"
+        assert config.tools == (tmp_path / "tools", tmp_path / "user/tools")
+        assert config.tools_keys == (tmp_path / "key.pub",)
+        assert config.local_model == tmp_path / "model.gguf"
+        assert config.host == Host(folder=str(tmp_path / "user"))
+        assert config.placed() == config
 
     def test_a_file_may_begin_with_a_byte_order_mark(self, tmp_path: Path) -> None:
         (tmp_path / "artificer.toml").write_text('model = "a/b"\n', encoding="utf-8-sig")

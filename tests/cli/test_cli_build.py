@@ -100,9 +100,11 @@ async def test_a_small_job_needs_no_plan(shell: Shell) -> None:
         piped = await shell.run("build", "Greet", "--brief", "--validation", "make test | cat")
         assert piped.code == 3 and "without a shell" in piped.err
         check = ("--validation", "python -m unittest -q")
-        reviews = ("--size", "medium", "--judge", "plan")
-        reviewed = await shell.run("build", "Greet", "--brief", *check, *reviews)
-        assert reviewed.code == 3 and "--size and --judge would do nothing" in reviewed.err
+        reviews = ("--size", "medium", "--pass", "final", "--judge", "plan")
+        for words in (reviews[:2], reviews[2:4], reviews[4:], reviews):
+            reviewed = await shell.run("build", "Greet", "--brief", *check, *words)
+            named = " and ".join(words[::2])
+            assert reviewed.code == 3 and f"review: {named} would do nothing" in reviewed.err
         done = await shell.run("build", "--brief", *check, "--json", "Greet in capitals")
     assert done.code == 0, done.err
     told = done.json()

@@ -210,6 +210,7 @@ async def test_a_key_that_no_header_can_hold_is_named_before_a_run(
     given = await Endpoint("OPENAI", api_key=key).key()
     assert isinstance(given, ModelFailure)
     assert (given.code, what in given.message) == ("auth", True)
+    assert what in Endpoint("OPENAI", api_key=key).find().missing
 
 
 @pytest.mark.req("provider-key-sendable")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from artificer.errors import NotFoundError
 from artificer.ports import Head
-from artificer.runtime.listing.runs import PAGE, exists, newest
+from artificer.runtime.listing.runs import PAGE, exists, find_run, newest
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.records import records_after
 
@@ -45,3 +46,26 @@ async def test_runs_of_builds_are_left_out_though_the_build_is_on_another_page()
     children = [f"build.{n}" for n in range(PAGE)]
     journal = await journal_of("build", "a.name", *children)
     assert await listed(journal, builds=False) == ["a.name", "build"]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("ab", "ab-1"),  # and not the runs that this build started
+        ("ab-1.", "ab-1.plan"),
+        ("ab-1", "ab-1"),
+        ("ac", "ac-1"),
+        ("last", "ac-1"),
+        ("a", None),
+        ("x", None),
+        ("", None),
+    ],
+)
+async def test_a_run_is_found_by_the_beginning_of_its_id(word: str, found: str | None) -> None:
+    journal = await journal_of("ab-1", "ab-1.plan", "ac-1")
+    await journal.acquire("xy-1")
+    if found is not None:
+        assert await find_run(journal, word) == found
+        return
+    with pytest.raises(NotFoundError, match="2 runs begin with" if word == "a" else "No run match"):
+        await find_run(journal, word)
