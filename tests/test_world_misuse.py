@@ -237,6 +237,9 @@ def raising(error: BaseException) -> Callable[[], None]:
         (PreparedRequest({"x": float("nan")}, "m", []), "cannot be recorded.* NaN"),
         (PreparedRequest({"x": "\udcff"}, "m", []), "cannot be recorded.* not UTF-8"),
         (PreparedRequest({"x": object()}, "m", []), "cannot be recorded.* object"),  # type: ignore[dict-item]
+        (raising(KeyError("x")), "raised KeyError when it prepared a request: 'x'"),
+        (raising(SystemExit(3)), "raised SystemExit when it prepared a request: 3"),
+        (raising(asyncio.CancelledError()), "raised CancelledError when it prepared a request"),
     ],
 )
 async def test_a_request_that_cannot_be_recorded_names_its_provider(
@@ -244,7 +247,7 @@ async def test_a_request_that_cannot_be_recorded_names_its_provider(
 ) -> None:
     class Preparing(Answering):
         def prepare(self, *_: object) -> Any:
-            return prepared
+            return prepared() if callable(prepared) else prepared
 
     async with World.in_memory(providers=[Preparing(say("Hello."))]) as world:
         with pytest.raises(AuthorError, match=f"The provider own .*{said}"):

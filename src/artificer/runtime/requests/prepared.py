@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable
 from typing import TypeGuard
 
@@ -11,7 +12,7 @@ from artificer.core.outputs import tools_blob
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, sent
-from artificer.errors import AuthorError, CanonicalError, InvariantError
+from artificer.errors import ArtificerError, AuthorError, CanonicalError, InvariantError
 from artificer.plugins import package_of
 from artificer.ports import Memo, PreparedRequest, Provider, Switching
 from artificer.values.base import JsonObject
@@ -89,6 +90,11 @@ class Requests:
             return self._prepared(provider, state, intent)
         except CanonicalError as error:
             what = f"prepared a request that cannot be recorded. {error.message}"
+            raise provider_error(provider, what) from error
+        except ArtificerError:
+            raise
+        except (Exception, SystemExit, CancelledError) as error:
+            what = f"raised {type(error).__name__} when it prepared a request: {error}"
             raise provider_error(provider, what) from error
 
     def _prepared(
