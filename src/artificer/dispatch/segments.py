@@ -25,9 +25,8 @@ from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
 from artificer.runtime.delays import LOOKED_AT, delay_of
 from artificer.runtime.falls import delay_after, falls_of
 from artificer.runtime.load import Loaded
-from artificer.runtime.proving.signals import has_signal
 from artificer.runtime.snapshot import restored
-from artificer.runtime.waiting import waited_for
+from artificer.runtime.waiting import has_signal, waited_for
 from artificer.world import World, resume_submitted
 
 log = logging.getLogger("artificer.dispatch.segments")

@@ -25,7 +25,7 @@ from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.listing.queued import is_for_workers
 from artificer.runtime.load import UNREADABLE, first_spec
-from artificer.runtime.proving.signals import has_signal
+from artificer.runtime.waiting import has_signal
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")

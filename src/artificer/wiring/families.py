@@ -20,8 +20,8 @@ from artificer.runtime.family import agent_calls
 from artificer.runtime.limits.budgets import NO_BUDGETS
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
-from artificer.runtime.proving.signals import has_signal
 from artificer.runtime.snapshot import state_of
+from artificer.runtime.waiting import has_signal
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine

@@ -8,9 +8,8 @@ from artificer.core.events import PromptReceived, RunForked
 from artificer.core.intents import AskApproval
 from artificer.core.record import EventLine, Line, events_of
 from artificer.core.signal_events import follows
-from artificer.core.signals import Cancel, Interrupt, read_signal
-from artificer.core.state import RunState
-from artificer.ports import Journal, Signalled, Signals
+from artificer.core.signals import read_signal
+from artificer.ports import Journal, Signalled
 
 
 async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> list[str]:
@@ -19,14 +18,6 @@ async def check_signals(journal: Journal, run: str, lines: Sequence[Line]) -> li
         return []
     posted = dict(await journal.signals.read(run))
     return list(_faults(run, lines, posted, await journal.unsigned(run)))
-
-
-async def has_signal(
-    signals: Signals, run: str, state: RunState, *kinds: type[Cancel | Interrupt]
-) -> bool:
-    """Whether a run has got a signal of one of these kinds that it has not taken."""
-    bodies = [body for _, body in await signals.read(run, state.letters)]
-    return any(isinstance(read_signal(body), kinds) for body in bodies)
 
 
 def last_taken(lines: Sequence[Line]) -> int:
