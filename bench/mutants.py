@@ -25,7 +25,7 @@ STATUS = {0: "survived", 1: "killed", 3: "killed", 5: "untested", 33: "untested"
 SCOPE = {
     "core": "gate artifact_calls calls replies lifecycle turns budget reported repeats context"
     " window measure reports policy conditions",
-    "storage": "chain notes recomputed audit transaction anchor budget",
+    "storage": "chain notes recomputed audit transaction anchor budget checked",
     "runtime": "recovery ledger budgets load replay snapshot engine run_loop",
 }
 """The modules that decide. Of a package that is not named here every module is meant."""

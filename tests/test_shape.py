@@ -28,6 +28,7 @@ PARAMETERS = 8
 
 LAZY = {
     "artificer.cli": "a command imports what it runs, so that `--help` is instant",
+    "artificer.__main__": "Ctrl-C may come while the command line is imported",
     "artificer.archive": "a command reads one thing of a world",
     "artificer.backends.mcp.connection": "most servers are programs, and need no HTTP client",
     "artificer.artifacts.binding.sources": "most results are cited by nothing",

@@ -178,7 +178,7 @@ class Registry(Generic[T]):
             raise
         except BaseException as error:  # a stranger's module may raise anything
             raise ConfigError(
-                f"{where} cannot be imported: {_described(error)}",
+                f"{where} cannot be imported: {described(error)}",
                 hint=_required(entry) or f"Update {package}, or uninstall it.",
             ) from error
         if issubclass(kind, type):
@@ -204,7 +204,7 @@ def _package(entry: EntryPoint) -> str:
     return " ".join(filter(None, stated)) or "a package without a name"
 
 
-def _described(error: BaseException) -> str:
+def described(error: BaseException) -> str:
     """Return what an error of a stranger says, in one line's length."""
     try:
         text = str(error)

@@ -17,6 +17,7 @@ from artificer.agent import Agent
 from artificer.cli.terminal.approver import user_name
 from artificer.contracts.capabilities import Capabilities, Host
 from artificer.core.record import EventLine, encode
+from artificer.core.signals import Cancel, read_signal
 from artificer.ports import Head, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.fork import ForkChanges
@@ -310,6 +311,17 @@ async def test_cancel_does_not_wait_for_a_worker_to_end_a_run_that_waits(
     await world.resume(run, agent)
     assert (await shell.run("cancel", run)).out == "cancelled\n"
     assert await world.storage.signals.read(run) == []  # nobody was asked to
+
+
+@pytest.mark.req("cancel-by")
+async def test_the_worker_of_a_run_learns_who_cancels_it_and_why(
+    shell: Shell, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("artificer.cli.signals.cancel.CHECKS", 1)
+    run = await world.submit("Hi", Agent(ScriptedProvider([]), kind="chat"))
+    await shell.run("cancel", run, "--reason", "too late")
+    ((_, body),) = await world.storage.signals.read(run)
+    assert read_signal(body) == Cancel(by=user_name(), reason="too late")
 
 
 @pytest.mark.req("queued-shown")

@@ -41,6 +41,26 @@ run_async(work())
 """
 
 
+EARLY = """
+import sys
+
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+from artificer.__main__ import main
+main()
+"""
+
+
+@pytest.mark.req("cli-interrupt")
+def test_an_interrupt_while_the_program_starts_has_no_traceback() -> None:
+    ended = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
 @pytest.mark.req("cli-interrupt")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 async def test_a_run_that_is_interrupted_can_be_resumed(

@@ -52,6 +52,12 @@ def test_what_is_not_there_cannot_be_fetched_and_leaves_nothing(
     assert left_over(tmp_path) == []
 
 
+def test_a_home_that_is_a_link_to_nowhere_is_named(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "home").symlink_to(tmp_path / "not mounted")
+    with pytest.raises(FileNotFoundError, match="home is a link that leads nowhere"):
+        fetch(tmp_path / "home", lambda _: None)
+
+
 @pytest.mark.parametrize("model", [b"GGUF of somebody else", None], ids=["other bytes", "no file"])
 def test_other_bytes_are_refused_and_leave_nothing(
     index: Path, tmp_path: Path, model: bytes | None

@@ -1,7 +1,7 @@
 """Charts: ten shapes of data, one namespace of ids.
 
 The data is typed; the drawing is made from it elsewhere. A chart language such as Vega-Lite is
-never accepted from a model. The four shapes beyond the seed's are in ``more_charts.py``.
+never accepted from a model. Four more shapes are in ``more_charts.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Charts beyond the seed's six: histogram, heat map, box plot, and bars with lines."""
+"""Four more shapes of charts: histogram, heat map, box plot, and bars with lines."""
 
 from __future__ import annotations
 

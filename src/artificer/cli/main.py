@@ -17,7 +17,7 @@ from artificer.cli.settings import Settings
 from artificer.cli.terminal import console
 from artificer.cli.terminal.exits import Exit, Interrupted, ReaderGone, epilog, exit_of
 from artificer.errors import ArtificerError, ConfigError
-from artificer.plugins import Registry, package_behind
+from artificer.plugins import Registry, described, package_behind
 from artificer.values.release import RELEASE
 
 SECTIONS = {
@@ -131,7 +131,7 @@ class LazyGroup(click.Group):
             if package is None or REGISTRY.is_plug_in(ctx.invoked_subcommand or ""):
                 raise
             raise ConfigError(
-                f"The package {package} raised {type(error).__name__}: {error}",
+                f"The package {package} raised {described(error)}",
                 hint="This is a bug in the package: report it to its authors; update or uninstall "
                 "it.",
             ) from error
@@ -247,12 +247,12 @@ def _explain(error: Exception) -> int:
         return Exit.OPERATOR
     if package := package_behind(error):
         console.complain(
-            f"{type(error).__name__}: {error}. This is a bug in the package {package}.",
+            f"{described(error)}. This is a bug in the package {package}.",
             "Please report it there, with the traceback that ARTIFICER_DEBUG=1 prints.",
         )
         return Exit.BUG
     console.complain(
-        f"{type(error).__name__}: {error}. This is a bug in Artificer.",
+        f"{described(error)}. This is a bug in Artificer.",
         "Please report it with the traceback that ARTIFICER_DEBUG=1 prints.",
     )
     return Exit.BUG

@@ -26,7 +26,7 @@ from artificer.runtime.delays import LOOKED_AT, delay_of
 from artificer.runtime.falls import delay_after, falls_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.snapshot import restored
-from artificer.runtime.waiting import has_signal, waited_for
+from artificer.runtime.waiting import has_signal_of, waited_for
 from artificer.world import World, resume_submitted
 
 log = logging.getLogger("artificer.dispatch.segments")
@@ -236,6 +236,6 @@ class Segments:
         Without a reason, it may have been posted.
         """
         kinds = (Cancel,) if reason else ENDING
-        ends = await has_signal(self._storage.signals, run, state, *kinds)
+        ends = await has_signal_of(self._storage.signals, run, state, *kinds)
         if state.phase is not RunPhase.FINISHED and not ends:
             await self._world.send(run, Cancel(reason=reason[:16_000]))

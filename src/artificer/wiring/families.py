@@ -21,7 +21,7 @@ from artificer.runtime.limits.budgets import NO_BUDGETS
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.snapshot import state_of
-from artificer.runtime.waiting import has_signal
+from artificer.runtime.waiting import has_signal_of
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
@@ -116,7 +116,7 @@ async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
     """
     storage = world.storage
     state = await state_of(storage, run)
-    if why and not await has_signal(storage.signals, run, state, Cancel):
+    if why and not await has_signal_of(storage.signals, run, state, Cancel):
         return await _end_child(world, run, state, why)
     why = "The run that called it is to end."
     await _end_called(world, run, state.run_spec, why, apart=True)
@@ -171,7 +171,7 @@ def caller_ended(caller: RunState) -> str:
 async def _have_it_end(world: WorldResources, run: str, state: RunState, why: str) -> None:
     """Send a run the signal that ends it, once."""
     signals = world.storage.signals
-    if not await has_signal(signals, run, state, Cancel):
+    if not await has_signal_of(signals, run, state, Cancel):
         await signals.post(run, Cancel(reason=why).canonical())
 
 

@@ -8,7 +8,7 @@ from artificer.errors import OperatorError
 
 
 def listen(what: str, host: str, port: int, hint: str = "Choose another port.") -> socket.socket:
-    """Listen, for ``what`` serves there. Raises OperatorError if that cannot be.
+    """Return a socket that listens for ``what``, as an error calls it. Raises OperatorError.
 
     What is sent leaves at once: asyncio sees to that only where it makes the socket itself, and
     otherwise the body of an answer waits 40 ms until its head was acknowledged.
