@@ -21,7 +21,7 @@ from uvicorn import Config, Server
 import artificer
 from artificer.agent import Agent
 from artificer.artifacts import catalog
-from artificer.cli.studio.listening import listen
+from artificer.cli.execution.listening import listen
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.studio.access import Access
 from artificer.studio.app import studio
@@ -94,7 +94,7 @@ class Runs:
 async def serve(home: str) -> None:
     config = artificer.Config(home=Path(home), project="bench", durability="process")
     async with World.open(config) as world:
-        listening = listen("127.0.0.1", 0)
+        listening = listen("The studio", "127.0.0.1", 0)
         port, access = listening.getsockname()[1], Access("Ada")
         app = studio(world, access, [f"127.0.0.1:{port}"])
         settings = Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
