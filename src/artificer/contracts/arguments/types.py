@@ -18,7 +18,7 @@ from artificer.contracts.addresses import (
     refuse_target,
     refuse_url,
 )
-from artificer.values.base import CheckedValue, JsonObject, JsonValue, Meta
+from artificer.values.base import JsonObject, JsonValue, Meta, Value
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical
 
 ArgumentType = Literal[
@@ -65,7 +65,7 @@ _DURATION = f"^({_N}|({_N}h)?({_N}m)?({_N}s)?({_N}ms)?)$"
 _MSF_PAIR = re.compile(r"[A-Z][A-Z0-9_]* [^|&$`(){}\[\]<>!]+")
 
 
-class Argument(CheckedValue):
+class Argument(Value):
     """One ``[args.NAME]`` table, with its name.
 
     ``allow_dash``, ``multiline`` and ``list`` are ours: they let a value begin with ``-``, hold
@@ -74,7 +74,8 @@ class Argument(CheckedValue):
     ``scope_check`` the value must lie in the folder's scope. ``sanitize`` may name
     ``"injection"``: then the metacharacters of shells are refused, as the reference does always.
 
-    ``written`` are the keys of the table in a file: one that means nothing there is a fault.
+    ``written`` are the keys of the table in a file: one that means nothing there is a fault. The
+    table has been checked; making an argument in code checks nothing, but ``verified`` does.
     """
 
     name: str
