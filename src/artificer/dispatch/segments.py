@@ -23,10 +23,11 @@ from artificer.errors import (
 )
 from artificer.ports import CANCEL, AwaitsRuns, Parked, RunOver, SegmentEnd
 from artificer.runtime.delays import LOOKED_AT, delay_of
+from artificer.runtime.ending import has_signal_of
 from artificer.runtime.falls import delay_after, falls_of
 from artificer.runtime.load import Loaded
 from artificer.runtime.snapshot import restored
-from artificer.runtime.waiting import has_signal_of, waited_for
+from artificer.runtime.waiting import waited_for
 from artificer.world import World, resume_submitted
 
 log = logging.getLogger("artificer.dispatch.segments")

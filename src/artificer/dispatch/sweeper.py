@@ -23,9 +23,9 @@ from artificer.dispatch.callers import EndedCallers, caller_of, topmost
 from artificer.dispatch.segments import CHILD
 from artificer.errors import ArtificerError
 from artificer.ports import DispatchedRun, Dispatcher
+from artificer.runtime.ending import has_signal_of
 from artificer.runtime.listing.queued import is_for_workers
 from artificer.runtime.load import UNREADABLE, first_spec
-from artificer.runtime.waiting import has_signal_of
 from artificer.world import World, storage_of
 
 log = logging.getLogger("artificer.dispatch.sweeper")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from artificer.core.signals import Cancel, Interrupt, read_signal
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
-from artificer.ports import BlobStore, Journal, Question, Signals, Storage
+from artificer.ports import BlobStore, Journal, Question, Storage
 from artificer.runtime.load import UNREADABLE, Loaded, load
 from artificer.runtime.snapshot import restored, state_of
 
@@ -85,14 +84,6 @@ async def has_signals(storage: Storage, run: str) -> bool:
     """
     state = await state_of(storage, run)
     return state.phase is RunPhase.FINISHED or await has_untaken(storage, run, state)
-
-
-async def has_signal_of(
-    signals: Signals, run: str, state: RunState, *kinds: type[Cancel | Interrupt]
-) -> bool:
-    """Whether a run has got a signal of one of these kinds that it has not taken."""
-    bodies = [body for _, body in await signals.read(run, state.letters)]
-    return any(isinstance(read_signal(body), kinds) for body in bodies)
 
 
 async def has_untaken(storage: Storage, run: str, state: RunState) -> bool:

@@ -15,13 +15,13 @@ from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import Submission
 from artificer.errors import ArtificerError, Fenced, NotFoundError, OwnedError
 from artificer.ports import SpendingLimit
+from artificer.runtime.ending import has_signal_of
 from artificer.runtime.engine import Engine, Outdated
 from artificer.runtime.family import agent_calls
 from artificer.runtime.limits.budgets import NO_BUDGETS
 from artificer.runtime.load import first_spec, load
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.snapshot import state_of
-from artificer.runtime.waiting import has_signal_of
 from artificer.values.blocks import ToolResultBlock
 from artificer.values.release import RELEASE
 from artificer.wiring.engines import idle_engine
