@@ -215,3 +215,15 @@ class TestRecords:
         with pytest.raises(TamperedError, match="/format is none of the values") as caught:
             decode(body.replace(b'"format":1', b'"format":2'), lambda digest: b"")
         assert "newer release" in (caught.value.hint or "")
+
+
+@pytest.mark.req("schema-formats")
+@pytest.mark.parametrize(("backend", "verdict"), [("function", "allow"), ("command", "invalid")])
+def test_a_format_is_a_rule_unless_a_functions_types_decide(backend: Any, verdict: str) -> None:
+    schema = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}
+    tool = ToolDefinition(name="plan", description="Plan.", input_schema=schema, backend=backend)
+    use = ToolUseBlock(id="c", name="plan", arguments='{"day": "tomorrow"}')
+    (found,) = judge(
+        (use,), toolset=toolset([tool]), policy=Policy(), made=(), limit=1, stop="tool_use"
+    )
+    assert found.verdict == verdict
