@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from pydantic import TypeAdapter
 
 from artificer.backends.browser.spec.keys import (
     STATE_FIELDS,
@@ -27,7 +28,7 @@ from artificer.backends.session.spec.keys import (
     SessionCommandKeys,
     SessionKeys,
 )
-from artificer.contracts.arguments.keys import ArgumentKeys
+from artificer.contracts.arguments.keys import ArgumentKeys, DeclaredArgument
 from artificer.contracts.arguments.types import ARGUMENT_TYPES, Argument
 from artificer.manifests.keys import (
     PLACES,
@@ -56,10 +57,9 @@ def test_every_key_and_type_is_told() -> None:
 
 
 def test_an_argument_has_every_key_that_a_file_may_have() -> None:
-    keys = {name: field.get_default() for name, field in ArgumentKeys.model_fields.items()}
-    made = Argument(name="x")
-    assert set(keys) | {"written"} == set(Argument.field_names())
-    assert all(getattr(made, name) == default for name, default in keys.items() if name != "name")
+    assert {*ArgumentKeys.model_fields, "written"} == set(Argument.field_names())
+    read = TypeAdapter(DeclaredArgument).validate_json('{"name": "x"}')
+    assert read == Argument(name="x", written=frozenset({"name"}))
 
 
 def test_every_attack_is_told_with_a_test_that_exists() -> None:

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AliasChoices, Field, GetPydanticSchema, JsonValue
+from pydantic import AliasChoices, BaseModel, Field, GetPydanticSchema, create_model
 from pydantic_core import core_schema
 
-from artificer.contracts.arguments.types import MAX_ITEMS, Argument, ArgumentType
+from artificer.contracts.arguments.types import Argument
 from artificer.values.keys import KeyTable
+from artificer.values.settings import model_of
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
+_FIELDS: dict[str, Any] = {
+    name: (field.annotation, field)
+    for name, field in model_of(Argument).model_fields.items()
+    if name != "written"  # which keys there are is no key
+}
 
-class ArgumentKeys(KeyTable):
-    """The keys of an argument's table; :class:`Argument` says what they mean."""
+for bound in ("min", "max"):
+    either = AliasChoices(bound, f"{bound}_float")
+    _FIELDS[bound] = (_FIELDS[bound][0], Field(default=None, validation_alias=either))
 
-    name: str
-    type: ArgumentType = "string"
-    description: str = ""
-    position: int = 0
-    required: bool = False
-    default: JsonValue = None
-    allowed: tuple[str, ...] = ()
-    pattern: str | None = None
-    min: int | float | None = Field(default=None, validation_alias=AliasChoices("min", "min_float"))
-    max: int | float | None = Field(default=None, validation_alias=AliasChoices("max", "max_float"))
-    clamp: bool = False
-    schemes: Annotated[tuple[str, ...], Field(min_length=1)] = ("http", "https")
-    sanitize: tuple[Literal["injection"], ...] = ()
-    scope_check: bool = False
-    allow_dash: bool = False
-    multiline: bool = False
-    list: bool = False
-    max_items: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = 100
+ArgumentKeys: type[BaseModel] = create_model("ArgumentKeys", __base__=KeyTable, **_FIELDS)
+"""The keys of an argument's table, made of :class:`Argument`, which says what they mean."""
 
-    def argument(self) -> Argument:
-        """Return the argument: reading a field of a model of pydantic takes ten times as long."""
-        written = self.model_fields_set
-        return Argument(**{key: getattr(self, key) for key in written}, written=frozenset(written))
+
+def _argument(keys: BaseModel) -> Argument:
+    """Return the argument: reading a field of a model of pydantic takes ten times as long."""
+    written = keys.model_fields_set
+    return Argument(**{key: getattr(keys, key) for key in written}, written=frozenset(written))
 
 
 def _schema_of(_: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-    return core_schema.no_info_after_validator_function(
-        ArgumentKeys.argument, handler(ArgumentKeys)
-    )
+    return core_schema.no_info_after_validator_function(_argument, handler(ArgumentKeys))
 
 
 DeclaredArgument = Annotated[Argument, GetPydanticSchema(_schema_of)]
