@@ -9,9 +9,10 @@ from __future__ import annotations
 from inspect import cleandoc
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from msgspec import NODEFAULT, structs
+from msgspec import NODEFAULT
 
 from artificer.values.base import JsonObject, Meta, Value
+from artificer.values.declared import defaults_of, types_of
 
 _KEYWORDS = {
     str: {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"},
@@ -30,15 +31,10 @@ def in_schema(schema: JsonObject) -> Meta:
 
 def schema_of(kind: type[Value]) -> dict[str, Any]:
     """The JSON Schema of a type, with everything it refers to in its place."""
-    fields = structs.fields(kind)
-    required = [
-        field.name
-        for field in fields
-        if field.default is NODEFAULT and field.default_factory is NODEFAULT
-    ]
+    required = [name for name, default in defaults_of(kind).items() if default is NODEFAULT]
     return {
         "type": "object",
-        "properties": {field.name: _schema(field.type) for field in fields},
+        "properties": {name: _schema(hint) for name, hint in types_of(kind).items()},
         **({"required": required} if required else {}),
         "additionalProperties": False,
     }

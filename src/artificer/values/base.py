@@ -11,16 +11,13 @@ The members of a union are distinguished by a tag: the class variable that the b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from threading import RLock
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Generic,
-    NamedTuple,
     Self,
     TypeVar,
     cast,
@@ -28,10 +25,11 @@ from typing import (
 )
 
 import msgspec
-from msgspec import NODEFAULT, Meta, Struct, field
+from msgspec import Meta, Struct, field
 
 from artificer.errors import InvalidValueError
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical_typed
+from artificer.values.declared import Made, defaults_of, types_of
 from artificer.values.faults import fault_of, meant
 from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
@@ -160,12 +158,12 @@ class CheckedValue(Value, metaclass=NamedValueType):
 
         Defaults are right. A value that holds nothing else is made without reading annotations.
         """
-        for name, default in _defaults(type(self)):
+        for name, default in defaults_of(type(self)).items():
             value = getattr(self, name)
-            if value is default or (isinstance(default, _Made) and value == default.factory()):
+            if value is default or (isinstance(default, Made) and value == default.factory()):
                 continue
-            kind = _types(type(self))[name]
-            if value.__class__ is kind and kind in _PLAIN:
+            kind = types_of(type(self))[name]
+            if value.__class__ is kind and (kind in _PLAIN or isinstance(kind, NamedValueType)):
                 continue
             try:
                 converted = msgspec.convert(value, kind, dec_hook=_made)
@@ -265,28 +263,9 @@ def _invalid(kind: type, error: Exception, at: str = "") -> InvalidValueError:
     return InvalidValueError(kind.__name__, at + pointer, reason)
 
 
-@cache
-def _types(kind: type[Struct]) -> dict[str, Any]:
-    """The fields of a class, and what each may hold."""
-    return {member.name: member.type for member in msgspec.structs.fields(kind)}
-
-
 _PLAIN = frozenset({str, int, bool})
-"""Classes whose values need no check but that of their class."""
-
-
-class _Made(NamedTuple):
-    """A default that is made for each value."""
-
-    factory: Callable[[], Any]
-
-
-@cache
-def _defaults(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
-    """The fields of a class, each with its default; without one, with what no value is."""
-    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
-    made = [_Made(d.factory) if hasattr(d, "factory") else d for d in defaults]
-    return tuple(zip(names, [*[NODEFAULT] * (len(names) - len(made)), *made], strict=True))
+"""Classes whose values need no check but that of their class. One of a `CheckedValue` was checked
+when it was made."""
 
 
 def _listed(value: Any) -> Any:

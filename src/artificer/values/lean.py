@@ -12,7 +12,9 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Struct, structs
+from msgspec import NODEFAULT, Struct
+
+from artificer.values.declared import Made, defaults_of, types_of
 
 Lean = Callable[[Any], dict[str, Any]]
 
@@ -28,17 +30,18 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     """
     names: dict[str, Any] = {"of": LEAN}
     lines = ["def lean(value):", "    out = {}"]
-    for number, member in enumerate(structs.fields(kind)):
-        if member.name in without:
+    defaults = defaults_of(kind)
+    for number, (name, hint) in enumerate(types_of(kind).items()):
+        if name in without:
             continue
-        take = f"member = value.{member.name}; out[{member.name!r}] = {_kept(member.type)}"
-        if member.default is NODEFAULT and member.default_factory is NODEFAULT:
+        member, default = f"value.{name}", defaults[name]
+        take = f"out[{name!r}] = {_kept(member, hint)}"
+        if default is NODEFAULT:
             lines.append(f"    {take}")
             continue
-        factory = member.default_factory
-        default = names[f"d{number}"] = member.default if factory is NODEFAULT else factory()
-        lines.append(f"    if {_differs(f'value.{member.name}', member.type, default, number)}:")
-        lines.append(f"        {take}")
+        default = default.factory() if isinstance(default, Made) else default
+        names[f"d{number}"] = default
+        lines.append(f"    if {_differs(member, hint, default, number)}: {take}")
     config = kind.__struct_config__
     if getattr(kind, "tag_is_content", False):
         lines.append(f"    out[{config.tag_field!r}] = {config.tag!r}")
@@ -48,15 +51,15 @@ def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
     return made
 
 
-def _kept(hint: Any) -> str:
-    """The expression for the JSON of a ``member``, without a call where its type allows that."""
+def _kept(member: str, hint: Any) -> str:
+    """The expression for the JSON of a member, without a call where its type allows that."""
     if _is_plain(hint):
-        return "member"
+        return member
     if get_origin(hint) is tuple:
-        return "[of[item.__class__](item) for item in member]"
+        return f"[of[item.__class__](item) for item in {member}]"
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return "member._value_"  # `value` is a property, made in Python
-    return "of[member.__class__](member)"
+        return f"{member}._value_"  # `value` is a property, made in Python
+    return f"of[{member}.__class__]({member})"
 
 
 def _differs(member: str, hint: Any, default: Any, number: int) -> str:

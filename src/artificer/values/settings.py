@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from msgspec import Meta, Struct, structs
+from msgspec import NODEFAULT, Meta, Struct
 
 from artificer.errors import ConfigError, InvalidValueError
+from artificer.values.declared import defaults_of, types_of
 from artificer.values.nearest import nearest
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _suggestion(faults: list[ErrorDetails], kind: type[Struct]) -> str | None:
 def _known(kind: type[Struct], loc: tuple[str | int, ...]) -> list[str]:
     """The keys of the section that a place is in."""
     for step in loc:
-        hint = next((m.type for m in structs.fields(kind) if m.name == step), None)
+        hint = types_of(kind).get(str(step))
         kind = next(_structs(hint), kind)  # else an entry of a list, or a name of the user's
     return list(kind.__struct_fields__)
 
@@ -123,12 +124,13 @@ def model_of(kind: type[Struct]) -> type[BaseModel]:
     """A pydantic model of the same fields."""
     from pydantic import ConfigDict, create_model
 
+    defaults = defaults_of(kind)
     fields: dict[str, Any] = {
-        member.name: (
-            _translated(member.type),
-            ... if member.required else None,  # a default is left to the value itself
+        name: (
+            _translated(hint),
+            ... if defaults[name] is NODEFAULT else None,  # a default is left to the value itself
         )
-        for member in structs.fields(kind)
+        for name, hint in types_of(kind).items()
     }
     rules = ConfigDict(frozen=True, strict=True, extra="forbid")
     return create_model(kind.__name__, __config__=rules, **fields)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from artificer.errors import InvalidValueError
+from artificer.values.declared import defaults_of
 from artificer.values.nearest import nearest
 from artificer.values.text import well_formed
 
@@ -92,7 +93,7 @@ def _refused(
 
 def _incomplete(kind: type[Struct], passed: set[str]) -> InvalidValueError | None:
     """Return the error for the fields that are missing."""
-    needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
+    needed = [name for name, default in defaults_of(kind).items() if default is msgspec.NODEFAULT]
     missing = [name for name in needed if name not in passed]
     reason = f"lacks {' and '.join(map(repr, missing))}"
     return _error(kind, reason, _made_by(kind) or None) if missing else None
