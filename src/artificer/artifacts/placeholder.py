@@ -20,13 +20,11 @@ KINDS: tuple[ArtifactKind, ...] = (*SHOWN_KINDS, "value")
 
 _SPACE = " \t\r\n\f\v"
 _HIDDEN = "\x00"
-_TOKEN = re.compile(
-    r"(?<!\{)(\{++)\s*+artifact(?![A-Za-z0-9_])([^{}]*+)(\}*+)", re.IGNORECASE | re.ASCII
-)
+_TOKEN = r"(?ai)(?<!\{)(\{++)\s*+artifact(?![A-Za-z0-9_])([^{}]*+)(\}*+)"
 """Anything that looks like a placeholder. Possessive, so that hostile text costs linear time."""
 
-_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}")
-_NAME = re.compile(NAME_PATTERN[1:-1])
+_ID = rf"[A-Za-z0-9_-]{{1,{MAX_ID}}}"
+_NAME = NAME_PATTERN[1:-1]
 _MAX_EXCERPT = 80
 
 
@@ -65,7 +63,7 @@ def scan(
         return (), ()
     good: list[Placeholder] = []
     faults: list[Finding] = []
-    for match in _TOKEN.finditer(_only_visible(text, places or layout(text))):
+    for match in re.finditer(_TOKEN, _only_visible(text, places or layout(text))):
         result = _read(match)
         if isinstance(result, Placeholder):
             good.append(result)
@@ -128,11 +126,11 @@ def _fault_of_parts(parts: list[str]) -> str | None:
 
 def _fault_of_id(kind: str, artifact_id: str) -> str | None:
     if kind == "file":
-        if _NAME.fullmatch(artifact_id) and len(artifact_id) <= MAX_NAME:
+        if re.fullmatch(_NAME, artifact_id) and len(artifact_id) <= MAX_NAME:
             return None
         suggestion = canonical_name(artifact_id)
         return "is no possible file name" + (f"; {suggestion} would be" if suggestion else "")
-    if _ID.fullmatch(artifact_id):
+    if re.fullmatch(_ID, artifact_id):
         return None
     return f"has an id that is not 1 to {MAX_ID} letters, digits, _ or -"
 

@@ -10,7 +10,7 @@ _TAIL = 200
 _SHORTEST = 16
 """Characters of an unfinished sentence that must match for the rest to count as a repetition."""
 
-_SENTENCE_END = re.compile(r"[.!?:;]\s+|\n+|[\u3002\uff01\uff1f]")
+_SENTENCE_END = r"[.!?:;]\s+|\n+|[\u3002\uff01\uff1f]"
 
 
 def continuation_request(text: str) -> str:
@@ -27,7 +27,7 @@ def joined(text: str, continuation: str) -> str:
 
     Other repetitions stay, because a text may repeat itself on purpose.
     """
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    ends = [match.end() for match in re.finditer(_SENTENCE_END, text)]
     unfinished = text[ends[-1] :] if ends else text
     again = len(unfinished) >= _SHORTEST and continuation.startswith(unfinished)
     return text + (continuation[len(unfinished) :] if again else continuation)

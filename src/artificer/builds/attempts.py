@@ -18,7 +18,7 @@ MAX_REPORTS = 5
 MAX_REPORT = 6_000
 """Characters of one report. The middle is cut, because programs end with the result."""
 
-_VOLATILE = re.compile(
+_VOLATILE = (
     r"(?:/tmp|/var/folders)\S*"  # temporary places
     r"|\b(?:0x)?[0-9a-f]{7,}\b"  # addresses and hashes
     r"|\d+"  # times, counts, lines, process ids
@@ -79,5 +79,5 @@ class Attempts(Value):
 
 def signature(report: str) -> Digest:
     """Return the digest of a report without numbers, hashes, temporary paths, case and spacing."""
-    plain = " ".join(_VOLATILE.sub("#", report.lower()).split())
+    plain = " ".join(re.sub(_VOLATILE, "#", report.lower()).split())
     return digest_of(plain.encode())

@@ -13,10 +13,10 @@ from artificer.core.policy import Policy, Rule
 from artificer.values.base import JsonObject
 from artificer.values.pointer import steps_of
 
-_WILD = re.compile(r"[*?\[]")
-_REGEX_IN_GLOB = re.compile(r"^\^|\$$|\\|\.\+|\]\+|\]\*|\(\?|\([^()]*\|[^()]*\)|(?:^|/)\.\*|\{\d")
-_GLOB_IN_REGEX = re.compile(r"\*\*|(?:^|/)\*")
-_INDEX = re.compile(r"^(0|[1-9][0-9]{0,8}|-)\Z", re.ASCII)
+_WILD = r"[*?\[]"
+_REGEX_IN_GLOB = r"^\^|\$$|\\|\.\+|\]\+|\]\*|\(\?|\([^()]*\|[^()]*\)|(?:^|/)\.\*|\{\d"
+_GLOB_IN_REGEX = r"\*\*|(?:^|/)\*"
+_INDEX = r"(0|[1-9][0-9]{0,8}|-)"
 _DEPTH = 32
 """References and branches of a schema that are followed; beyond it anything may be there."""
 
@@ -50,7 +50,7 @@ def _faults(rule: Rule, toolset: Toolset, known: tuple[str, ...]) -> Iterator[tu
     for condition in rule.arguments:
         yield from ((message, True) for message in _language_faults(condition))
     backend = rule.origin.partition(":")[0]
-    if not _WILD.search(backend) and backend not in known:
+    if not re.search(_WILD, backend) and backend not in known:
         yield f"origin {rule.origin!r}: tools come from {', '.join(known)}", True
         return
     named = [tool for tool in toolset.tools if fnmatchcase(tool.name, rule.tool)]
@@ -121,7 +121,7 @@ def _member(part: dict[str, Any], name: str, *, is_open: bool) -> Any:
     properties = part.get("properties") or {}
     if name in properties:
         return properties[name]
-    if _INDEX.match(name) and ("items" in part or "prefixItems" in part):
+    if re.fullmatch(_INDEX, name) and ("items" in part or "prefixItems" in part):
         return part.get("items", True)
     if part.get("patternProperties") or part.get("additionalProperties") not in (None, False):
         return True
@@ -137,12 +137,12 @@ def _referred(reference: object, root: JsonObject) -> Any:
 
 
 def _language_faults(condition: Condition) -> Iterator[str]:
-    if condition.glob is not None and _REGEX_IN_GLOB.search(condition.glob):
+    if condition.glob is not None and re.search(_REGEX_IN_GLOB, condition.glob):
         yield (
             f"{condition.at}: the glob {condition.glob!r} is written as a regular expression; "
             "write pattern = … for one, or '**' for any text"
         )
-    if condition.pattern is not None and _GLOB_IN_REGEX.search(condition.pattern):
+    if condition.pattern is not None and re.search(_GLOB_IN_REGEX, condition.pattern):
         yield (
             f"{condition.at}: the pattern {condition.pattern!r} is written as a glob; "
             "write glob = … for one, or '.*' for any text"
@@ -151,7 +151,7 @@ def _language_faults(condition: Condition) -> Iterator[str]:
 
 def _one_slip(one: str, other: str) -> bool:
     """Whether two names differ by one character, by two that changed places, or by case."""
-    if one == other or _WILD.search(one):
+    if one == other or re.search(_WILD, one):
         return False
     if one.casefold() == other.casefold():
         return True

@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _LONGEST_NUMBER = 64
 
 
-_IGNORABLE = re.compile(
+_IGNORABLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Invisible characters that are not control characters (Unicode's Default_Ignorable_Code_Point)."""
@@ -57,7 +57,9 @@ def wide_readings(text: str) -> tuple[str, ...]:
     nothing shows, the path in an address of a file or behind an option, and where steps up lead.
     """
     found = list(readings(text))
-    bare = _IGNORABLE.sub("", plain(text))
+    bare = plain(text)
+    if not bare.isascii():
+        bare = re.sub(_IGNORABLE, "", bare)
     if bare != found[0]:
         found += readings(bare)
     for reading in tuple(found):

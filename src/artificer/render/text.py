@@ -23,7 +23,7 @@ _LINE_START = re.compile(r"^(?:(?=[-+=])|(\d{1,9})(?=[.)](?:\s|$)))")
 
 def clean(text: str) -> str:
     """Return ``text`` with each character that a document may not contain replaced by U+FFFD."""
-    return UNPRINTABLE.sub("\ufffd", text)
+    return re.sub(UNPRINTABLE, "\ufffd", text)
 
 
 def straight(text: str) -> str:

@@ -53,9 +53,6 @@ def _unsure(data: bytes) -> bool:
     return not data.isascii() and any(first in data for first in _HIGH)
 
 
-_DIGEST = re.compile(rb"sha256:[0-9a-f]{64}")
-
-
 def canonical_typed(value: Any) -> bytes:
     """Return the RFC 8785 bytes of a value known to hold no float and only ASCII member names.
 
@@ -146,7 +143,7 @@ def digest_of(data: bytes) -> str:
 
 def digests_in(data: bytes) -> set[str]:
     """Return whatever in some bytes looks like a digest."""
-    return {found.decode() for found in _DIGEST.findall(data)}
+    return {found.decode() for found in re.findall(rb"sha256:[0-9a-f]{64}", data)}
 
 
 def digest(value: Any) -> str:

@@ -7,9 +7,9 @@ from typing import Any, Literal, get_args, get_origin
 
 from artificer.values.nearest import nearest
 
-_AT = re.compile(r" - at `(?:key in )?\$(.*)`\Z", re.DOTALL)
-_STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
-_EXPECTED = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`| (.*))?\Z", re.DOTALL)
+_AT = r"(?s) - at `(?:key in )?\$(.*)`\Z"
+_STEP = r"\.([^.\[]+)|\[(\d+|\.\.\.)\]"
+_EXPECTED = r"(?s)Expected `([^`]*)`(?:, got `([^`]*)`| (.*))?\Z"
 _BEGINNINGS = {
     "Invalid ": "is none of the values that are allowed",
     "Object contains unknown field ": "has a member that is not known: {}",
@@ -29,10 +29,10 @@ _WORDS = {
 def fault_of(error: Exception) -> tuple[str, str]:
     """Return where a value is wrong, as a JSON Pointer, and why."""
     message = str(error)
-    place = _AT.search(message)
+    place = re.search(_AT, message)
     if place is None:
         return "", _reason(error, message)
-    steps = (named or index for named, index in _STEP.findall(place[1]))
+    steps = (named or index for named, index in re.findall(_STEP, place[1]))
     pointer = "".join("/" + ("*" if step == "..." else step) for step in steps)
     return pointer, _reason(error, message[: place.start()])
 
@@ -59,7 +59,7 @@ def _reason(error: Exception, message: str) -> str:
             return words.format(message.split(" ")[-1].strip("`"))
     if isinstance(error, (RecursionError, UnicodeError)):
         return "is nested too deeply" if isinstance(error, RecursionError) else "is not UTF-8"
-    expected = _EXPECTED.match(message)
+    expected = re.match(_EXPECTED, message)
     if expected is None:
         return f"cannot be read: {message}"
     wanted, found, rest = expected.groups()

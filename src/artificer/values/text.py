@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]"
 """Characters that XML 1.0 (section 2.2) and HTML refuse, and the C1 controls."""
 
 
@@ -16,7 +16,7 @@ def fence_for(text: str, least: int = 3) -> str:
 
 def unprintable(text: str) -> str | None:
     """Return the first character that no document may hold, or None."""
-    found = UNPRINTABLE.search(text)
+    found = re.search(UNPRINTABLE, text)
     return found[0] if found else None
 
 
@@ -36,12 +36,9 @@ def well_formed(text: str) -> str:
     return text
 
 
-_LEFT_OUT = re.compile(r"… [0-9]+ characters left out …")
-
-
 def is_shortened(text: str) -> bool:
     """Whether a text, or one within it, came from :func:`head_and_tail`."""
-    return _LEFT_OUT.search(text) is not None
+    return re.search("… [0-9]+ characters left out …", text) is not None
 
 
 def head_and_tail(text: str, limit: int) -> str:

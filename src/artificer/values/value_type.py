@@ -27,7 +27,7 @@ class ValueType(msgspec.StructMeta):
         if tag_field in namespace:
             options["tag"] = namespace[tag_field]
         hints = namespace.get("__annotations__", {})
-        own = (n for n, hint in hints.items() if isinstance(hint, str) and _TEXT.search(hint))
+        own = (n for n, hint in hints.items() if "Text" in str(hint) and _TEXT.search(str(hint)))
         texts = tuple(n for base in bases for n in getattr(base, "_texts", ())) + tuple(own)
         if texts:
             namespace.setdefault("__post_init__", _mend)

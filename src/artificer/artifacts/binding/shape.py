@@ -32,9 +32,9 @@ MAX_ROWS_SHOWN = 50
 _MAX_DEPTH = 4
 _MAX_VISITED = 500
 _MAX_NAME = 60
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-_NUMBER = re.compile(r"-?(?:\d{1,40})(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?")
+_PLAIN_NAME = r"[A-Za-z_][A-Za-z0-9_.-]*"
+_DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+_NUMBER = r"-?(?:\d{1,40})(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?"
 
 
 class Column(NamedTuple):
@@ -114,7 +114,7 @@ def type_of(cells: Sequence[Any]) -> str:
 
 def is_decimal(text: str) -> bool:
     """Whether a text is a number as JSON would write it, leading zeros aside."""
-    if not _NUMBER.fullmatch(text):
+    if not re.fullmatch(_NUMBER, text):
         return False
     try:
         return Decimal(text).is_finite()
@@ -159,7 +159,7 @@ def _kind(cell: Any) -> str:
     if isinstance(cell, str):
         if is_decimal(cell):
             return "number in text"
-        return "date" if _DATE.fullmatch(cell) else "text"
+        return "date" if re.fullmatch(_DATE, cell) else "text"
     if isinstance(cell, bool):
         return "true or false"
     if is_number(cell):
@@ -181,7 +181,7 @@ def _values(values: Sequence[Column]) -> str:
 
 
 def _name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) and len(name) <= _MAX_NAME else _quoted(name)
+    return name if re.fullmatch(_PLAIN_NAME, name) and len(name) <= _MAX_NAME else _quoted(name)
 
 
 def _quoted(text: str) -> str:
