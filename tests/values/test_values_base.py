@@ -16,7 +16,8 @@ from artificer.errors import InvalidValueError
 from artificer.ports import Image
 from artificer.values.base import CheckedValue, Digest, Meta, Problem, Text, Value, ValueReader
 from artificer.values.blocks import Message, TextBlock, ToolUseBlock, user
-from artificer.values.lean import lean_of
+from artificer.values.canon import canonical
+from artificer.values.lean import FIRST_USES, LeanByClass
 from artificer.values.message_history import MessageHistory
 from artificer.values.model import Usage
 
@@ -123,12 +124,20 @@ class TestWriting:
 
     def test_a_default_within_a_value_is_left_out_too(self) -> None:
         tree = Tree(leaf=Leaf(names=("a",)), leaves=(Leaf(), Leaf(names=("b",))), free={"n": None})
-        assert (
-            tree.identity()
-            == b'{"free":{"n":null},"leaf":{"names":["a"]},"leaves":[{},{"names":["b"]}]}'
-        )
-        assert lean_of(Tree, frozenset({"free", "leaves"}))(tree) == {"leaf": {"names": ("a",)}}
-        assert Tree(leaf=Leaf(names=())).identity() == b"{}"
+        kept = b'{"free":{"n":null},"leaf":{"names":["a"]},"leaves":[{},{"names":["b"]}]}'
+        for _ in range(FIRST_USES + 1):
+            assert tree.identity() == kept
+            assert Tree(leaf=Leaf(names=())).identity() == b"{}"
+
+    def test_a_function_that_is_written_after_some_uses_does_what_the_first_one_did(self) -> None:
+        part = LeanByClass(without=frozenset({"free", "leaves"}))
+        tree = Tree(leaf=Leaf(names=("a",)), leaves=(Leaf(),), free={"n": None})
+        first = part[Tree]
+        for _ in range(FIRST_USES):
+            assert part[Tree] is first
+            assert canonical(part[Tree](tree)) == b'{"leaf":{"names":["a"]}}'
+        assert part[Tree] is not first
+        assert canonical(part[Tree](tree)) == b'{"leaf":{"names":["a"]}}'
 
     def test_lone_surrogates_never_get_into_a_text(self) -> None:
         assert Leaf(names=("a\ud800", "b")).names == ("a\ufffd", "b")

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from artificer.core.readings import (
@@ -49,7 +50,7 @@ Read = Callable[[str], tuple[str, ...]]
 """Finds the readings of a text."""
 
 
-class Match(NamedTuple):
+class Match(Struct, frozen=True):
     """Whether something may hold, and whether it surely does."""
 
     possible: bool

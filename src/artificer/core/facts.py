@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from msgspec import Struct
 
 from artificer.artifacts.build_catalog import tool_of
 from artificer.artifacts.deliverable import (
@@ -91,7 +93,7 @@ class OutputCheck(Protocol):
         """Return the value that an accepted reply stands for."""
 
 
-class Judges(NamedTuple):
+class Judges(Struct, frozen=True):
     """The judges of facts in addition to our own rules.
 
     ``consult`` asks the run's Cedar policies, ``check`` the agent's own code about a final reply;

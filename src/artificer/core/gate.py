@@ -7,7 +7,7 @@ may change with a release, the text that the model reads may not.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from artificer.artifacts.binding.sources import Sources
 from artificer.artifacts.ref import ArtifactRef
@@ -83,7 +83,7 @@ def judge(
     return tuple(verdicts)
 
 
-class _Rules(NamedTuple):
+class _Rules(Struct, frozen=True):
     """The rules that the calls of a turn are held to, besides those of their tools."""
 
     policy: Policy
@@ -107,7 +107,7 @@ def _judge(
     parsed = parse_canonical(call.arguments)
     if not isinstance(parsed, ParsedObject):
         return _invalid(call, parsed)
-    arguments, text = parsed
+    arguments, text = parsed.value, parsed.canonical
     if tool.backend == "artifact":
         arguments, problems = _checked(tool, arguments, rules, made)
         text = canonical(arguments).decode()

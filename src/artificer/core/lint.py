@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from artificer.contracts.definition import BACKENDS, ToolDefinition, Toolset
 from artificer.core.conditions import Condition
@@ -21,7 +23,7 @@ _DEPTH = 32
 """References and branches of a schema that are followed; beyond it anything may be there."""
 
 
-class RuleFault(NamedTuple):
+class RuleFault(Struct, frozen=True):
     """Why a rule never matches. ``fatal`` if that is so in this run, whatever others offer."""
 
     number: int

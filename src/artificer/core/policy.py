@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from sys import intern
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
+
+from msgspec import Struct
 
 from artificer.contracts.definition import EffectClass, Risk, ToolDefinition
 from artificer.contracts.secret_marks import MARK_BEGINS, marks_in
@@ -141,7 +143,7 @@ class Decision(Value):
     reason: str
 
 
-class Occasion(NamedTuple):
+class Occasion(Struct, frozen=True):
     """In what run a call is made, by which rules, and what its conversation holds by then.
 
     ``history`` is that conversation, up to the reply that makes the call. ``labels`` are those of
@@ -158,7 +160,7 @@ class Occasion(NamedTuple):
     sources: Mapping[str, bytes] = MappingProxyType({})
 
 
-class PolicyQuery(NamedTuple):
+class PolicyQuery(Struct, frozen=True):
     """A call that the policy is asked about; ``text`` are its arguments as canonical JSON text,
     where that is known.
     """
@@ -173,7 +175,7 @@ Consult = Callable[[tuple[PolicyText, ...], PolicyQuery], Decision]
 """Asks the Cedar policies: this happens outside the pure half, with an engine."""
 
 
-class Considered(NamedTuple):
+class Considered(Struct, frozen=True):
     """A rule that was held against a call, and how far it matches."""
 
     number: int
@@ -253,7 +255,7 @@ def consider(policy: Policy, query: PolicyQuery) -> Iterator[Considered]:
             return
 
 
-class _Plan(NamedTuple):
+class _Plan(Struct, frozen=True):
     """The part of a policy for the calls of one tool in one kind of run: the rules that concern
     them, or the decision, where it does not depend on the arguments.
     """
@@ -280,11 +282,12 @@ _plan = ByIdentity(_planned)
 def _strictest(policy: Policy, considered: Iterable[Considered]) -> Decision:
     """The strictest of what the rules answer that may match, up to the first that surely does."""
     answers: list[Decision] = []
-    for number, rule, match in considered:
-        if match.possible:
-            name = rule.name or f"rule {number}"
+    for one in considered:
+        rule = one.rule
+        if one.match.possible:
+            name = rule.name or f"rule {one.number}"
             answers.append(Decision(decision=rule.decision, rule=name, reason=rule.reason))
-        if match.certain:
+        if one.match.certain:
             break
     else:
         answers.append(Decision(decision=policy.default, rule="default", reason=""))

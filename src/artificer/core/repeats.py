@@ -8,7 +8,8 @@ because its wording may differ. Two turns that alternate are found as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from artificer.values.base import Digest, Value
 from artificer.values.blocks import CallStatus, Message, ToolResultBlock, ToolUseBlock
@@ -58,7 +59,7 @@ class Repeats(Value):
         return repeats
 
 
-class Done(NamedTuple):
+class Done(Struct, frozen=True):
     """A call of a turn, and its result."""
 
     tool: str

@@ -30,7 +30,7 @@ from artificer.errors import InvariantError
 from artificer.values.base import Digest, Value, field
 from artificer.values.blocks import AttachedBlock, CallStatus
 from artificer.values.canon import canonical_typed, digest_of
-from artificer.values.lean import lean_of
+from artificer.values.lean import LeanByClass
 from artificer.values.message_history import MessageHistory
 from artificer.values.model import FailureCode, StopReason, ToolChoice, Usage
 
@@ -208,7 +208,7 @@ class RunState(Value):
     @property
     def digest(self) -> str:
         """Digest of the state, at a cost that does not grow with the conversation."""
-        return digest_of(canonical_typed(lean_of(RunState, _BY_DIGEST)(self)))
+        return digest_of(canonical_typed(_DIGESTED[RunState](self)))
 
     @property
     def standing(self) -> str:
@@ -302,5 +302,7 @@ class RunState(Value):
         )
 
 
-_BY_DIGEST = frozenset({"history", "spec", "call_ids", "context_tokens", "doubts", "sources"})
-"""Fields that follow from others; the state's digest uses the digests of those."""
+_DIGESTED = LeanByClass(
+    without=frozenset({"history", "spec", "call_ids", "context_tokens", "doubts", "sources"})
+)
+"""The state as its digest is made: without fields that follow from others, which stand for them."""

@@ -8,7 +8,9 @@ name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from artificer.core import builds, calls, compaction, lifecycle, replies
 from artificer.core import events as ev
@@ -20,7 +22,7 @@ from artificer.errors import TransitionError
 P = RunPhase
 
 
-class Row(NamedTuple):
+class Row(Struct, frozen=True):
     """The effect of an event in a phase, and the phases that it may lead to."""
 
     handler: Callable[[RunState, Any], Step]

@@ -120,7 +120,7 @@ def written(tool: str, arguments: Mapping[str, Any] | str) -> str:
     """
     if isinstance(arguments, str):
         parsed = parse_canonical(arguments)
-        return parsed[1] if isinstance(parsed, ParsedObject) else arguments
+        return parsed.canonical if isinstance(parsed, ParsedObject) else arguments
     try:
         return canonical(dict(arguments)).decode()
     except (CanonicalError, TypeError):

@@ -11,7 +11,8 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from artificer.errors import OperatorError
 from artificer.ownership.local import UNKNOWN, FormerOwner
@@ -47,7 +48,7 @@ def find_lease(project: Path, owner: str) -> FormerOwner:
     )
 
 
-class FailedJob(NamedTuple):
+class FailedJob(Struct, frozen=True):
     """A job that failed so often in a row that workers leave it alone, and its last error."""
 
     failures: int

@@ -290,8 +290,8 @@ def _check_pixels(subject: str, data: bytes, media_type: str) -> None:
     pixels = pixels_of(data, media_type)
     if pixels is None:
         raise AuthorError(f"{subject} is not a whole {media_type}.", hint="Save it again.")
-    width, height = pixels
-    if max(pixels) > MAX_SIDE or width * height > MAX_PIXELS:
+    width, height = pixels.width, pixels.height
+    if max(width, height) > MAX_SIDE or width * height > MAX_PIXELS:
         raise AuthorError(
             f"{subject} has {width:,} × {height:,} pixels.",
             hint=f"An image has at most {MAX_SIDE:,} on a side and {MAX_PIXELS:,} in all.",

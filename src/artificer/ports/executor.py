@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -172,7 +172,7 @@ class Delegating(Protocol):
         """Whether an idle run, or one that it waits for, has unread signals."""
 
 
-class Preview(NamedTuple):
+class Preview(Struct, frozen=True):
     """The effect that a call would have, or the problems that prevent it.
 
     ``effect`` has a member for each part of it. A command's is ``command``, its arguments.

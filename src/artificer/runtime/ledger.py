@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from artificer.core.events import Event
 from artificer.core.facts import Judges, OutputCheck, establish, reply_to_check
 from artificer.core.intents import CheckReply, Intent, JudgeCalls
@@ -152,9 +154,10 @@ class Ledger:
                     await self._append(batch, settlements, event.at)
                     external += batch.external
                     batch = Batch(self.run, self._head, self.state, self.requests)
-                    judges = (judges or Judges())._replace(checked=await check.problems(text))
+                    checked = await check.problems(text)
+                    judges = replace(judges or Judges(), checked=checked)
                 if data := await self._cited(batch.state, intent):
-                    judges = (judges or Judges())._replace(sources=data)
+                    judges = replace(judges or Judges(), sources=data)
                 fact, blob = establish(batch.state, intent, event.at, judges)
                 facts.append(fact)
                 if blob is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from artificer.artifacts.binding.shape import data_line, first_rows, shape_of
 from artificer.ports import Receipt
@@ -20,7 +21,7 @@ MAX_DATA_BYTES = 8 * 1024 * 1024
 _SECRET = "it holds a secret where none can be removed"
 
 
-class ReceiptData(NamedTuple):
+class ReceiptData(Struct, frozen=True):
     """The data of a result as bytes, if they can be used, and the line about them.
 
     ``value`` is what the bytes say, for the first rows.
@@ -39,7 +40,7 @@ class ReceiptData(NamedTuple):
         return self.data is not None and len(self.data) > len(text) and is_shortened(text)
 
 
-class Shown(NamedTuple):
+class Shown(Struct, frozen=True):
     """The text of a result that a model reads, and the bytes of all of it, if that is more."""
 
     content: str

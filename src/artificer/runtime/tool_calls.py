@@ -90,17 +90,17 @@ class ToolCalls(Struct, frozen=True):
         data = NO_DATA
         if label and receipt.status == "ok":
             data = await asyncio.to_thread(data_of, receipt, label, self.clean)
-        content, whole_text = shown(text, data, result_chars)
+        found = shown(text, data, result_chars)
         whole = None
-        if whole_text is not None:
-            whole = await asyncio.to_thread(self.blobs.put, whole_text)
+        if found.whole is not None:
+            whole = await asyncio.to_thread(self.blobs.put, found.whole)
         duration = ms_since(started)
         _tell_end(run, intent, duration, receipt.status, text)
         event = ev.ToolReturned(
             at=self.clock.now(),
             intent=intent.n,
             status=receipt.status,
-            content=content,
+            content=found.content,
             duration_ms=duration,
             evidence=None if receipt.evidence is None else self.clean(receipt.evidence),
             artifact=receipt.artifact,

@@ -29,7 +29,7 @@ from msgspec import Meta, Struct, field
 
 from artificer.errors import InvalidValueError
 from artificer.values.canon import MAX_SAFE_INTEGER, canonical_typed
-from artificer.values.declared import Made, defaults_of, types_of
+from artificer.values.declared import MadeDefault, defaults_of, types_of
 from artificer.values.faults import fault_of, meant
 from artificer.values.lean import LEAN
 from artificer.values.settings import core_schema_of
@@ -160,7 +160,9 @@ class CheckedValue(Value, metaclass=NamedValueType):
         """
         for name, default in defaults_of(type(self)).items():
             value = getattr(self, name)
-            if value is default or (isinstance(default, Made) and value == default.factory()):
+            if value is default:
+                continue
+            if isinstance(default, MadeDefault) and value == default.factory():
                 continue
             kind = types_of(type(self))[name]
             if value.__class__ is kind and (kind in _PLAIN or isinstance(kind, NamedValueType)):

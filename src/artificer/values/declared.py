@@ -1,16 +1,16 @@
-"""What the classes of values declare: the types of their fields, and the defaults."""
+"""The types and the defaults of the fields that classes of values declare."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import NODEFAULT, Struct
 
 
-class Made(NamedTuple):
+class MadeDefault(Struct, frozen=True):
     """A default that is made for each value."""
 
     factory: Callable[[], Any]
@@ -39,8 +39,8 @@ def types_of(kind: type[Struct]) -> dict[str, Any]:
 
 @cache
 def defaults_of(kind: type[Struct]) -> dict[str, Any]:
-    """Return the default of each field: `Made` if there is one for each value, or NODEFAULT."""
+    """Return the default of each field, as it is declared; NODEFAULT if it has none."""
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
-    made = [Made(d.factory) if hasattr(d, "factory") else d for d in defaults]
+    made = [MadeDefault(d.factory) if hasattr(d, "factory") else d for d in defaults]
     required = [NODEFAULT] * (len(names) - len(made))
     return dict(zip(names, [*required, *made], strict=True))

@@ -8,43 +8,101 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct
 
-from artificer.values.declared import Made, defaults_of, types_of
+from artificer.values.declared import MadeDefault, defaults_of, types_of
 
 Lean = Callable[[Any], dict[str, Any]]
+
+FIRST_USES = 8
+"""Uses of a kind before its function is written. A run of one turn has no more, and would notice
+what writing takes: as much as some hundred uses.
+"""
 
 _PLAIN = (str, int, bool, float, NoneType, Any)
 
 
-@cache
-def lean_of(kind: type[Struct], without: frozenset[str] = frozenset()) -> Lean:
-    """Return the function that makes the JSON object of a value's members, less the defaults.
+class LeanByClass(dict[type, Callable[[Any], Any]]):
+    """The functions that make JSON of values, by their class; arrays may be tuples.
 
-    A member of the names ``without`` is left out. The tag is a default, unless the class says that
-    it is content.
+    Members of a value with one of the names ``without`` are left out, and those that are defaults.
+    The tag is one, unless the class says that it is content.
     """
-    names: dict[str, Any] = {"of": LEAN}
-    lines = ["def lean(value):", "    out = {}"]
-    defaults = defaults_of(kind)
-    for number, (name, hint) in enumerate(types_of(kind).items()):
+
+    def __init__(self, without: frozenset[str] = frozenset()) -> None:
+        self._without = without
+
+    def __missing__(self, kind: type) -> Callable[[Any], Any]:
+        self[kind] = made = self._made_for(kind)
+        return made
+
+    def _made_for(self, kind: type) -> Callable[[Any], Any]:
+        of = LEAN
+        if issubclass(kind, Struct):
+            return self._at_first(kind)
+        if issubclass(kind, Enum):
+            return lambda member: member._value_  # `value` is a property, made in Python
+        if kind is tuple or kind is list:
+            return lambda member: [of[item.__class__](item) for item in member]
+        if kind is dict:
+            return lambda member: {name: of[item.__class__](item) for name, item in member.items()}
+        return lambda member: member
+
+    def _at_first(self, kind: type[Struct]) -> Lean:
+        """Return the function for the first uses of a kind, the last of which replaces it."""
+        of, uses = LEAN, 0
+        defaults = {name: d for name, d in _defaults(kind).items() if name not in self._without}
+
+        def lean(value: Any) -> dict[str, Any]:
+            nonlocal uses
+            uses += 1
+            if uses == FIRST_USES:
+                self[kind] = _written(kind, self._without)
+            out: dict[str, Any] = {}
+            for name, default in defaults.items():
+                member = getattr(value, name)
+                if member is not default and member != default:
+                    out[name] = of[member.__class__](member)
+            return out | _tag(kind)
+
+        return lean
+
+
+LEAN = LeanByClass()
+"""The functions for all members of all values."""
+
+
+def _tag(kind: type[Struct]) -> dict[str, Any]:
+    """Return the tag of a class that says that it is content."""
+    config = kind.__struct_config__
+    return {str(config.tag_field): config.tag} if getattr(kind, "tag_is_content", False) else {}
+
+
+def _defaults(kind: type[Struct]) -> dict[str, Any]:
+    """Return the default of each field, or NODEFAULT."""
+    return {
+        name: default.factory() if isinstance(default, MadeDefault) else default
+        for name, default in defaults_of(kind).items()
+    }
+
+
+def _written(kind: type[Struct], without: frozenset[str]) -> Lean:
+    """Write the function for a kind of value."""
+    names: dict[str, Any] = {"of": LEAN, "tag": _tag(kind)}
+    lines = ["def lean(value):", "    out = dict(tag)" if names["tag"] else "    out = {}"]
+    types = types_of(kind)
+    for number, (name, default) in enumerate(_defaults(kind).items()):
         if name in without:
             continue
-        member, default = f"value.{name}", defaults[name]
-        take = f"out[{name!r}] = {_kept(member, hint)}"
-        if default is NODEFAULT:
-            lines.append(f"    {take}")
-            continue
-        default = default.factory() if isinstance(default, Made) else default
-        names[f"d{number}"] = default
-        lines.append(f"    if {_differs(member, hint, default, number)}: {take}")
-    config = kind.__struct_config__
-    if getattr(kind, "tag_is_content", False):
-        lines.append(f"    out[{config.tag_field!r}] = {config.tag!r}")
+        member = f"value.{name}"
+        take = f"out[{name!r}] = {_kept(member, types[name])}"
+        if default is not NODEFAULT:
+            names[f"d{number}"] = default
+            take = f"if {_differs(member, types[name], default, number)}: {take}"
+        lines.append(f"    {take}")
     lines.append("    return out")
     exec("\n".join(lines), names)
     made: Lean = names["lean"]
@@ -73,29 +131,6 @@ def _differs(member: str, hint: Any, default: Any, number: int) -> str:
     if not default and kind in (str, int, bool, tuple) and kind in (hint, get_origin(hint)):
         return member
     return f"{member} is not d{number} and {member} != d{number}"
-
-
-class _ByClass(dict[type, Callable[[Any], Any]]):
-    def __missing__(self, kind: type) -> Callable[[Any], Any]:
-        self[kind] = made = _made_for(kind)
-        return made
-
-
-LEAN = _ByClass()
-"""The function that makes JSON of a member, by the member's class."""
-
-
-def _made_for(kind: type) -> Callable[[Any], Any]:
-    of = LEAN
-    if issubclass(kind, Struct):
-        return lean_of(kind)
-    if issubclass(kind, Enum):
-        return lambda member: member._value_  # `value` is a property, made in Python
-    if kind is tuple or kind is list:
-        return lambda member: [of[item.__class__](item) for item in member]
-    if kind is dict:
-        return lambda member: {name: of[item.__class__](item) for name, item in member.items()}
-    return lambda member: member
 
 
 def _is_plain(hint: Any) -> bool:

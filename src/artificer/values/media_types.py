@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import NamedTuple
+
+from msgspec import Struct
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 AUDIO = ("audio/wav", "audio/mpeg", "audio/ogg", "audio/flac")
@@ -49,7 +50,7 @@ _TEXT_TYPES = {
 _CONTROLS = bytes({*range(32), 127} - {9, 10, 12, 13, 27})
 
 
-class Pixels(NamedTuple):
+class Pixels(Struct, frozen=True):
     """The size of an image."""
 
     width: int

@@ -7,9 +7,10 @@ canonical JSON again; everything that could not be is a :class:`Problem` for the
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from artificer.errors import CanonicalError
 from artificer.values.base import JsonObject, JsonValue, Problem
@@ -28,7 +29,7 @@ class _Refused(ValueError):
     pass
 
 
-class ParsedObject(NamedTuple):
+class ParsedObject(Struct, frozen=True):
     """An object, and its canonical JSON text."""
 
     value: JsonObject

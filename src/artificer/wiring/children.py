@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
 
 
-class Assemblers(NamedTuple):
+class Assemblers(Struct, frozen=True):
     """The functions that assemble new and recorded runs, and find the provider of one."""
 
     new: Callable[..., AbstractAsyncContextManager[Assembly]]

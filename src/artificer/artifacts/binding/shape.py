@@ -10,7 +10,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from artificer.values.exact_json import exact, is_number
 from artificer.values.pointer import escaped
@@ -37,14 +39,14 @@ _DATE = r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d
 _NUMBER = r"-?(?:\d{1,40})(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?"
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """A column of rows. The name of one without a name is its number, from 0."""
 
     name: str
     type: str
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """A place in data with rows, by its JSON Pointer."""
 
     pointer: str
@@ -52,7 +54,7 @@ class Place(NamedTuple):
     columns: tuple[Column, ...]
 
 
-class DataShape(NamedTuple):
+class DataShape(Struct, frozen=True):
     """The places with rows, and the places of single values."""
 
     places: tuple[Place, ...] = ()

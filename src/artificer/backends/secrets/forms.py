@@ -10,8 +10,9 @@ import codecs
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import quote
+
+from msgspec import Struct
 
 MIN_ENCODED = 8
 """Characters of the shortest value that is looked for in other forms than its own, and of the
@@ -27,7 +28,7 @@ _BETWEEN = (" ", ".", "-", "_", ",", ", ", "\n", '","', '", "', "','", "', '")
 _BETWEEN_HEX = (":", " ", "-", ", 0x", ",0x")
 
 
-class _Base(NamedTuple):
+class _Base(Struct, frozen=True):
     """An encoding of ``bytes_in`` bytes as ``text_out`` characters; ``whole`` if every one of these
     depends on all of those.
     """

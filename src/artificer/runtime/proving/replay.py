@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from artificer.core.events import (
     CallsJudged,
@@ -227,7 +228,7 @@ class _Machine:
             return
         judges = self._judges
         if data := data_for(self.state, intent, self._blobs):
-            judges = judges._replace(sources=data)
+            judges = replace(judges, sources=data)
         fact, _ = establish(self.state, intent, event.at, judges)
         if fact != event:
             self.report.drift.append(f"{event.type} (intent {event.intent})")
