@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 @named_parameters(place_of)
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)  # the methods of a definition do
 class Agent(AgentDefinition[OutputT]):
     """A reusable agent. Tasks may share one: it is frozen and keeps no state between runs.
 
