@@ -145,6 +145,17 @@ async def test_an_artifact_is_kept_with_a_report_that_shows_it(tmp_path: Path) -
     assert [artifact.id for artifact in run.state.artifacts] == ["a.txt"]
 
 
+@pytest.mark.req("mcp-server-runs")
+async def test_a_manifest_named_like_an_artifact_tool_makes_no_artifact(tmp_path: Path) -> None:
+    write_manifests(tmp_path)
+    shout = (tmp_path / "shout.clad.toml").read_text()
+    (tmp_path / "create_table.clad.toml").write_text(shout.replace('"shout"', '"create_table"'))
+    async with client(tmp_path) as mcp:
+        result = await mcp.call_tool("create_table", {"text": "hi"})
+    run = (await history(tmp_path, result)).run
+    assert (run.status, run.output) == ("completed", "create_table: ok.")
+
+
 @pytest.mark.req("mcp-server-stdio")
 async def test_a_tool_cannot_read_what_the_client_says(tmp_path: Path) -> None:
     async with client(tmp_path) as mcp:

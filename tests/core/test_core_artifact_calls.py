@@ -9,7 +9,7 @@ import pytest
 
 from artificer.artifacts.ref import ArtifactRef
 from artificer.backends.artifact import offered
-from artificer.contracts.definition import toolset
+from artificer.contracts.definition import Toolset, toolset
 from artificer.core.gate import judge
 from artificer.core.policy import Occasion, Policy
 from artificer.core.verdict import Verdict
@@ -25,11 +25,16 @@ EXISTS = ("/id", "a chart with this id exists: choose another, or set replace: t
 
 def judged(arguments: dict[str, Any], *history: Message) -> Verdict:
     """Return the verdict of a call that makes the chart ``a``, which exists."""
+    return judged_by(TOOLS, arguments, *history)
+
+
+def judged_by(tools: Toolset, arguments: dict[str, Any], *history: Message) -> Verdict:
+    """Return the verdict of a call of the tool ``create_bar_chart`` among these tools."""
     call = ToolUseBlock(id="2", name="create_bar_chart", arguments=json.dumps(arguments))
     occasion = Occasion(history=history, labels=("du#1",), sources={"du#1": DATA})
     (verdict,) = judge(
         (call,),
-        toolset=TOOLS,
+        toolset=tools,
         policy=Policy(),
         made=(MADE,),
         limit=1,
@@ -83,19 +88,38 @@ def test_a_payload_of_another_type_is_one_problem(payload: object) -> None:
     assert [found.pointer for found in verdict.problems] == ["/table"]
 
 
+def refused(arguments: dict[str, Any]) -> tuple[Message, ...]:
+    """Return a conversation in which the call was refused, and is made again."""
+    call = ToolUseBlock(id="1", name="create_bar_chart", arguments=json.dumps(arguments))
+    refusal = ToolResultBlock(tool_use_id="1", status="invalid", content="Not run.")
+    return (
+        Message(role="assistant", blocks=(call,)),
+        Message(role="user", blocks=(refusal,)),
+        Message(role="assistant", blocks=(call.replace(id="2"),)),
+    )
+
+
 @pytest.mark.req("binding-refused")
 def test_a_call_that_is_refused_again_is_told_what_its_data_means() -> None:
     """The members of ``data`` are offered to the model without descriptions."""
     arguments = bound(values=["size"], call="du#2")
-    again = ToolUseBlock(id="1", name="create_bar_chart", arguments=json.dumps(arguments))
-    refusal = ToolResultBlock(tool_use_id="1", status="invalid", content="Not run.")
-    history = (
-        Message(role="assistant", blocks=(again,)),
-        Message(role="user", blocks=(refusal,)),
-        Message(role="assistant", blocks=(again.replace(id="2"),)),
-    )
     first = judged(arguments).content
-    second = json.loads(judged(arguments, *history).content)["detail"]
+    second = json.loads(judged(arguments, *refused(arguments)).content)["detail"]
     assert "refused before" not in first
     assert "The same call was refused before." in second
     assert "/data/call: The result's label, as it was shown: disk_usage#2." in second.split("\n")
+
+
+@pytest.mark.req("binding-refused")
+def test_a_tool_of_another_backend_is_described_by_its_own_schema_whatever_its_name() -> None:
+    day = {"type": "string", "description": "A day of the week."}
+    members = {"call": day, "at": {"type": "integer"}}
+    data = {"type": "object", "properties": members, "required": ["at"]}
+    schema: Any = {"type": "object", "properties": {"data": data}}
+    (chart,) = (tool for tool in TOOLS.tools if tool.name == "create_bar_chart")
+    tools = toolset((chart.replace(backend="mcp", input_schema=schema),))
+    arguments = {"data": {"call": 1}}
+    verdict = judged_by(tools, arguments, *refused(arguments))
+    said = json.loads(verdict.content)["detail"].split("\n")
+    assert [found.pointer for found in verdict.problems] == ["/data/at", "/data/call"]
+    assert said[-1] == "/data/call: A day of the week."

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from artificer.agent import Agent
 from artificer.artifacts import catalog
 from artificer.artifacts.placeholder import placeholder
-from artificer.artifacts.tool_names import is_artifact_tool, kind_of
+from artificer.artifacts.tool_names import kind_of
 from artificer.cli.mcp.ask import ClientApprover
 from artificer.cli.mcp.log import ClientLog, Records
 from artificer.cli.mcp.wire import Served
+from artificer.contracts.definition import ToolDefinition
 from artificer.providers.scripted import ScriptedProvider, reply, say
 from artificer.runs import Run
 from artificer.values.base import JsonObject
@@ -33,9 +34,10 @@ PROGRESS_SECONDS = 1.0
 class Caller(ScriptedProvider):
     """A client instead of the model: it requests one call, and then ends the run."""
 
-    def __init__(self, tool: str, arguments: str) -> None:
+    def __init__(self, tool: ToolDefinition, arguments: str) -> None:
         super().__init__(self._answer)
-        self._call = ToolUseBlock(id="", name=tool, arguments=arguments)
+        self._call = ToolUseBlock(id="", name=tool.name, arguments=arguments)
+        self._makes_artifacts = tool.backend == "artifact"
         self.result: ToolResultBlock | None = None
 
     def _answer(self, body: JsonObject) -> ModelReply:
@@ -51,7 +53,7 @@ class Caller(ScriptedProvider):
     def _closing(self, result: ToolResultBlock) -> str:
         """The end of the run: an artifact that was made is cited, so that its report shows it."""
         arguments = parse_object(self._call.arguments)
-        made = is_artifact_tool(self._call.name) and not result.is_error
+        made = self._makes_artifacts and not result.is_error
         if not made or isinstance(arguments, tuple):
             return f"{self._call.name}: {result.status}."
         _, artifact, _ = catalog.identity(self._call.name, arguments)
@@ -81,7 +83,7 @@ class Underway:
         run: str,
     ) -> Underway:
         """A call that has just arrived."""
-        caller = Caller(served.definition.name, json.dumps(arguments))
+        caller = Caller(served.definition, json.dumps(arguments))
         return cls(served, arguments, caller, ClientApprover(ctx), log, run)
 
     def begin(self, world: World) -> None:
