@@ -377,6 +377,21 @@ async def test_a_text_that_never_passes_is_not_delivered() -> None:
 
 
 @pytest.mark.req("output-check")
+async def test_a_rejection_that_fails_to_say_why_goes_back_all_the_same() -> None:
+    class OddError(ValueError):
+        def __str__(self) -> str:
+            raise KeyError("reason")
+
+    def never(_: str) -> None:
+        raise OddError
+
+    provider = ScriptedProvider([say("Hello.")] * 2)
+    async with World.in_memory() as world:
+        await Agent(provider, check=never, limits=Limits(repairs=1)).run("Go.", world=world)
+    assert "(no text)" in str(provider.requests[-1])
+
+
+@pytest.mark.req("output-check")
 async def test_a_check_gets_the_value_of_the_output_type() -> None:
     async def cheap(order: Order) -> None:
         if order.count > 9:

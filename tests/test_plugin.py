@@ -257,6 +257,33 @@ def test_a_package_that_cannot_be_used_is_named(project: Project, site: Path) ->
     assert "is of type int, not Backend" in made.stderr
 
 
+@pytest.mark.req("world-request-checked")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("raise KeyError('system')", "failed to prepare a request: KeyError: 'system'"),
+        ("return None", "prepared a NoneType, not a PreparedRequest."),
+        ("return PreparedRequest({'x': object()}, 'm', [])", "prepared a request that cannot be"),
+    ],
+)
+def test_a_provider_that_cannot_prepare_a_summary_is_named_with_its_package(
+    project: Project, site: Path, line: str, said: str
+) -> None:
+    broken = project.folder / "broken"
+    shutil.copytree(site, broken)
+    provider = broken / "artificer_plugin" / "provider.py"
+    text = provider.read_text()
+    summary = f"        if not request.tools:\n            {line}\n        fields ="
+    provider.write_text(text.replace("        fields =", summary, 1))
+    project.environment["PYTHONPATH"] = str(broken)
+    (project.folder / "artificer.toml").write_text('context_tokens."relay/any" = 1000\n')
+    assert project.run('{"born_before": 1900}').returncode == 0
+    long = '{"born_before": 1800}' + " " * 2_000
+    failed = project.artificer("follow-up", "last", long, "--tools", "tools")
+    assert failed.returncode == 4, failed
+    assert f"The provider relay of artificer-example-plugin 1.0.0 {said}" in failed.stderr
+
+
 @pytest.mark.req("plugin-exits")
 def test_only_a_packages_own_command_may_end_the_program(project: Project, site: Path) -> None:
     broken = project.folder / "broken"

@@ -226,6 +226,13 @@ def raising(error: BaseException) -> Callable[[], None]:
     return raises
 
 
+class WordlessError(Exception):
+    """An error of somebody else's that fails to say what it is."""
+
+    def __str__(self) -> str:
+        raise KeyError("message")
+
+
 @pytest.mark.req("world-request-checked")
 @pytest.mark.parametrize(
     ("prepared", "said"),
@@ -237,9 +244,10 @@ def raising(error: BaseException) -> Callable[[], None]:
         (PreparedRequest({"x": float("nan")}, "m", []), "cannot be recorded.* NaN"),
         (PreparedRequest({"x": "\udcff"}, "m", []), "cannot be recorded.* not UTF-8"),
         (PreparedRequest({"x": object()}, "m", []), "cannot be recorded.* object"),  # type: ignore[dict-item]
-        (raising(KeyError("x")), "raised KeyError when it prepared a request: 'x'"),
-        (raising(SystemExit(3)), "raised SystemExit when it prepared a request: 3"),
-        (raising(asyncio.CancelledError()), "raised CancelledError when it prepared a request"),
+        (raising(KeyError("x")), "failed to prepare a request: KeyError: 'x'"),
+        (raising(SystemExit(3)), "failed to prepare a request: SystemExit: 3"),
+        (raising(asyncio.CancelledError()), "failed to prepare a request: CancelledError"),
+        (raising(WordlessError()), "failed to prepare a request: WordlessError"),
     ],
 )
 async def test_a_request_that_cannot_be_recorded_names_its_provider(
@@ -264,6 +272,7 @@ async def test_a_request_that_cannot_be_recorded_names_its_provider(
         (lambda: sys.exit(3), "raised SystemExit: 3"),
         (raising(TimeoutError("Too slow.")), "raised TimeoutError: Too slow"),
         (raising(asyncio.CancelledError()), "raised CancelledError"),
+        (raising(WordlessError()), "raised WordlessError"),
         (ModelFailure(code="teapot", message="Short."), "cannot be recorded: .*/code"),  # type: ignore[arg-type]
         (ModelFailure(code="auth", message=None), "cannot be recorded: .*/message"),  # type: ignore[arg-type]
         (say("Hello.").replace(stop="later"), "cannot be recorded: .*/stop"),

@@ -284,6 +284,14 @@ class InvariantError(BugError):
     code = "invariant"
 
 
+def message_of(error: BaseException) -> str:
+    """Return an error's text. A class of somebody else's may fail to have one."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - its ``__str__`` may raise anything
+        return "(no text)"
+
+
 def places(error: BaseException) -> str:
     """Return an error's type and its stack locations, without its message.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from artificer.errors import ConfigError
+from artificer.errors import ConfigError, message_of
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
@@ -206,11 +206,7 @@ def _package(entry: EntryPoint) -> str:
 
 def described(error: BaseException) -> str:
     """Return what an error of a stranger says, in one line's length."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - it may refuse to say anything
-        text = "(no text)"
-    return f"{type(error).__name__}: {text:.500}"
+    return f"{type(error).__name__}: {message_of(error):.500}"
 
 
 def _required(entry: EntryPoint) -> str:

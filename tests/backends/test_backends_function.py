@@ -326,6 +326,25 @@ class TestResults:
         assert "!!!" not in caplog.text, "logs hold no contents"
 
     @pytest.mark.parametrize("as_async", [True, False])
+    async def test_an_exception_that_fails_to_say_what_it_is_is_an_error(
+        self, as_async: bool
+    ) -> None:
+        class Odd(Exception):
+            def __str__(self) -> str:
+                raise KeyError("status")
+
+        def fail() -> None:
+            """Fail."""
+            raise Odd
+
+        async def fail_async() -> None:
+            """Fail."""
+            raise Odd
+
+        receipt = await perform(tool(fail_async if as_async else fail))
+        assert (receipt.status, receipt.content) == ("error", "Odd: (no text)")
+
+    @pytest.mark.parametrize("as_async", [True, False])
     async def test_sys_exit_does_not_end_the_program(self, as_async: bool) -> None:
         def leave() -> None:
             """Leave."""

@@ -22,7 +22,7 @@ from artificer.contracts.output import (
 )
 from artificer.contracts.response_format import ResponseFormat, format_of
 from artificer.core.spec import RunSpec
-from artificer.errors import AuthorError, ConfigError
+from artificer.errors import AuthorError, ConfigError, message_of
 from artificer.system.tasks import cancelling
 from artificer.values.base import Problem
 from artificer.values.text import clip
@@ -97,7 +97,7 @@ def _verdict_of(function: Callable[..., Any]) -> Iterator[None]:
     try:
         yield
     except (ValueError, AssertionError) as error:
-        message = clip(str(error) or type(error).__name__, LONGEST_MESSAGE)
+        message = clip(message_of(error) or type(error).__name__, LONGEST_MESSAGE)
         raise RejectedOutputError([Problem(pointer="", message=message)]) from error
     except (Exception, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and cancelling():

@@ -14,7 +14,7 @@ from artificer.backends.function.results import (
     split_result,
     text_of,
 )
-from artificer.errors import places
+from artificer.errors import message_of, places
 from artificer.ports import Attachment
 from artificer.values.text import clip
 
@@ -45,7 +45,8 @@ def returned(result: Any) -> Ended:
 
 def failed(error: BaseException) -> Ended:
     """Return the end of a function that has raised an error."""
-    return Ended("error", clip(f"{type(error).__name__}: {error}", MAX_ERROR), places(error))
+    text = clip(f"{type(error).__name__}: {message_of(error)}", MAX_ERROR)
+    return Ended("error", text, places(error))
 
 
 def end_of(function: Callable[..., Any], arguments: dict[str, Any]) -> Ended:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
+from artificer.contracts.definition import ModelRequest
 from artificer.core.context import summary_request
 from artificer.core.intents import Compact, Generate, Intent
 from artificer.core.outputs import tools_blob
@@ -13,11 +14,12 @@ from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
 from artificer.core.window import Window, sent
 from artificer.errors import ArtificerError, AuthorError, CanonicalError, InvariantError
-from artificer.plugins import package_of
+from artificer.plugins import described, package_of
 from artificer.ports import Memo, PreparedRequest, Provider, Switching
 from artificer.values.base import JsonObject
+from artificer.values.blocks import Message
 from artificer.values.by_identity import ByIdentity
-from artificer.values.canon import ListDigest, canonical, digest_of
+from artificer.values.canon import ListDigest, digest_of
 
 
 def asks(intent: Intent) -> TypeGuard[Generate | Compact]:
@@ -87,31 +89,30 @@ class Requests:
             raise InvariantError("The provider of the run is not known here.")
         provider = provider_of(self.provider, state.run_spec)
         try:
-            return self._prepared(provider, state, intent)
+            request, messages, memo, digests = self._inputs(state, intent)
+            prepared = provider.prepare(request, messages, memo)
+            _check_form(provider, prepared)
+            return prepared, digests.digest(prepared.fields, prepared.key, prepared.items)
         except CanonicalError as error:
             what = f"prepared a request that cannot be recorded. {error.message}"
             raise provider_error(provider, what) from error
         except ArtificerError:
             raise
         except (Exception, SystemExit, CancelledError) as error:
-            what = f"raised {type(error).__name__} when it prepared a request: {error}"
+            what = f"failed to prepare a request: {described(error)}"
             raise provider_error(provider, what) from error
 
-    def _prepared(
-        self, provider: Provider, state: RunState, intent: Generate | Compact
-    ) -> tuple[PreparedRequest, str]:
+    def _inputs(
+        self, state: RunState, intent: Generate | Compact
+    ) -> tuple[ModelRequest, Sequence[Message], Memo, ListDigest]:
+        """Return what a request is prepared from, with what is kept of the requests before it."""
         if type(intent) is Compact:  # its own conversation
-            prepared = provider.prepare(*summary_request(state, intent), Memo())
-            _check_form(provider, prepared)
-            return prepared, digest_of(canonical(prepared.body))
+            return *summary_request(state, intent), Memo(), ListDigest()
         if (state.window, state.spec_digest) != (self._window, self._spec):
             # What was sent so far is not the beginning of this, or went to another model.
             self._window, self._spec = state.window, state.spec_digest or ""
             self._memo, self._digests = Memo(), ListDigest()
-        messages = sent(state.history, state.window)
-        prepared = provider.prepare(state.request(), messages, self._memo)
-        _check_form(provider, prepared)
-        return prepared, self._digests.digest(prepared.fields, prepared.key, prepared.items)
+        return state.request(), sent(state.history, state.window), self._memo, self._digests
 
 
 def _check_form(provider: Provider, prepared: object) -> None:

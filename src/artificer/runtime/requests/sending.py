@@ -14,6 +14,7 @@ from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvalidValueError
+from artificer.plugins import described
 from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.effects_log import ms_since, tell
@@ -238,7 +239,7 @@ class ModelRequests(Struct, frozen=True):
                 raise
             raise provider_error(
                 provider,
-                f"raised {type(error).__name__}: {self.clean(str(error))}",
+                f"raised {self.clean(described(error))}",
                 "A provider returns a ModelFailure for what can go wrong. Fix it and resume the "
                 "run.",
             ) from error
