@@ -11,7 +11,7 @@ import pytest
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.backends.mcp.settings import McpConfig, McpServerConfig
-from artificer.config import Config
+from artificer.config import Config, load_config
 from artificer.contracts.capabilities import Capabilities
 from artificer.core.policy import Policy, Rule
 from artificer.core.record import EventLine
@@ -178,6 +178,31 @@ def test_settings_have_a_digest_of_what_is_no_secret() -> None:
         return Config(model=model, mcp=McpConfig(servers={"s": server}))
 
     assert config("a/b", "1").digest == config("a/b", "2").digest != config("a/c", "1").digest
+
+
+PLACES = """
+tools = ["tools"]
+tools_keys = ["key.pub"]
+local_model = "small.gguf"
+host = { folder = ".", write = true }
+policy.rules = [{ decision = "ask", origin = "command:./tools" }]
+"""
+
+
+@pytest.mark.req("introspect-module")
+def test_the_same_settings_have_one_digest_wherever_the_project_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def digest(name: str, settings: str) -> str:
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        (tmp_path / name / "artificer.toml").write_text(settings)
+        return load_config(home=tmp_path / name / "home").digest
+
+    here = digest("here", PLACES)
+    assert digest("there", PLACES) == here
+    assert digest("read", PLACES.replace("true", "false")) != here
+    assert digest("other", PLACES.replace(":./tools", ":./others")) != here
 
 
 @pytest.mark.req("introspect-state")

@@ -239,8 +239,18 @@ class Config(CheckedValue):
 
     @property
     def digest(self) -> str:
-        """Digest of the settings, without parts of servers that may contain secrets."""
+        """Digest of the settings, without parts of servers that may contain secrets.
+
+        It does not depend on where a project is. A folder or file counts by its contents, which
+        have digests of their own, and in the origin of a rule by its name.
+        """
         body = self.to_json()
+        body["home"] = body["project"] = body["local_model"] = None
+        body["tools"] = body["tools_keys"] = None
+        if self.host is not None:
+            body["host"]["folder"] = None
+        for rule in body["policy"]["rules"]:
+            rule["origin"] = _without_folder(rule["origin"])
         body["sandbox"]["mode"] = self.sandbox.mode or "off"
         for server in body["mcp"]["servers"].values():
             server["env"] = server["headers"] = server["oauth"] = None
@@ -275,6 +285,12 @@ class Config(CheckedValue):
         """
         price = self.prices.get(model)
         return prices.price_of(model) if price is None else price.value
+
+
+def _without_folder(origin: str) -> str:
+    """Return a rule's origin, such as ``command:/home/me/tools``, with the name of its folder."""
+    backend, colon, place = origin.partition(":/")
+    return f"{backend}:{Path(place).name}" if colon else origin
 
 
 def _here() -> Path:

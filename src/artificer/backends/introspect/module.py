@@ -37,7 +37,7 @@ class FileDigest:
 
 @dataclass(frozen=True)
 class Module:
-    """The running software. ``configuration`` digests the settings without their secrets."""
+    """The running software. ``configuration`` digests the settings: no secrets, no places."""
 
     configuration: str
     release: str = RELEASE
