@@ -10,6 +10,7 @@ from typing import Any
 
 from artificer import load_config
 from artificer.archive import Archive
+from artificer.backends.backend import backend_of
 from artificer.backends.context import ExecutorContext
 from artificer.backends.loader import load_folder
 from artificer.cli.setup.plugged_in import plug_ins
@@ -18,7 +19,7 @@ from artificer.errors import ArtificerError, ConfigError
 from artificer.manifests.parse import parse_manifest
 from artificer.providers.registry import PROVIDERS, ProviderPlace
 from artificer.secrets.kinds import secrets_of
-from artificer.wiring.folders import manifests
+from artificer.wiring.folders import manifests, settings_of
 from artificer.wiring.providers import made
 from artificer.wiring.storage_kinds import opened
 from artificer.world import World
@@ -63,6 +64,8 @@ async def _open(folder: Path, setting: str, name: str) -> None:
             kind = PROVIDERS.get(name)
             assert kind is not None
             made(kind, ProviderPlace(name=name, home=folder))
+        case "settings":
+            settings_of(name, backend_of(name), config)
         case "secrets":
             secrets_of((f"{name}:here",))
         case "dispatcher":

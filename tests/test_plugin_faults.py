@@ -13,7 +13,8 @@ import preloaded
 pytestmark = [pytest.mark.req("plugin-broken"), pytest.mark.xdist_group("plugin-faults")]
 
 CODE = """
-from pydantic import BaseModel
+from dataclasses import replace
+from pydantic import BaseModel, model_validator
 from artificer.extend import Backend, Fault, ManifestSection, ProviderKind, on_call
 
 class Keys(BaseModel):
@@ -111,6 +112,11 @@ class Exits:
     async def open(self, place):
         raise SystemExit(0)
 
+class Broken:
+    def open(self, place):
+        return 1 / 0
+
+BROKEN = Broken()
 NONE, HALF, PLAIN, SOURCE = Kind(None), Kind(Half()), Plain(), Plain()
 def wordless(place):
     return "kettle"
@@ -123,6 +129,18 @@ class Nameless(ManifestSection):
     read = lambda self, manifest, keys, found, *, compat: 1
 
 NAMELESS = Backend(section=Nameless(), executors=on_call("nowhere:executors"))
+class Shy(Nameless):
+    @property
+    def name(self):
+        raise KeyError("name")
+
+class Settings(BaseModel):
+    @model_validator(mode="after")
+    def check(self):
+        raise KeyError("heat")
+
+SETTINGS = replace(NOTHING, settings=Settings)
+SHY = Backend(section=Shy(), executors=on_call("nowhere:executors"))
 GROQ = ProviderKind(make=wordless)
 ARGS, ALIAS = backend("args", part=1), backend("here", part=1)
 WORDLESS, LEAVING = ProviderKind(make=wordless), ProviderKind(make=leaving)
@@ -134,6 +152,7 @@ BACKENDS = (
     *("files", "text", "parts", "greedy", "place", "server", "one", "here"),
     *("empty", "double", "schema", "latin", "program", "programs"),
     *("lax", "alien", "idle", "textual", "oddly", "keen", "args", "alias", "nameless"),
+    *("shy", "settings"),
 )
 
 ENTRIES = {
@@ -146,7 +165,7 @@ ENTRIES = {
         *("wordless = kettle:WORDLESS", "leaving = kettle:LEAVING", "groq = kettle:GROQ"),
     ],
     "dispatchers": ["half = kettle:HALF"],
-    "secrets": ["half = kettle:SOURCE"],
+    "secrets": ["half = kettle:SOURCE", "broken = kettle:BROKEN"],
 }
 
 FAULTS = {
@@ -157,6 +176,8 @@ FAULTS = {
     "manifest number": "added a fault whose message is of type int",
     "compat filled": "added an object of type str to the faults, not a Fault",
     "compat unfilled": "returned an object of type NoneType, not an iterable of faults",
+    "manifest shy": "raised KeyError when its section was asked for its name.",
+    "doctor shy": "raised KeyError when its section was asked for its name.",
     "manifest bare": "has a section of type NoSection, not a ManifestSection",
     "folder files": "linked the files of a folder to [ManifestFile(",
     "folder text": "linked the files of a folder to (",
@@ -183,6 +204,8 @@ FAULTS = {
     "storage exits": "raised SystemExit in open.",
     "using odd": "returned None from journal.acquire, not a Lease",
     "dispatcher half": "not a Dispatcher: it has no submit, wake, cancel, serve, aclose",
+    "settings settings": "raised KeyError when it read its settings.",
+    "secrets broken": "raised ZeroDivisionError when it was opened.",
     "secrets half": "not a SecretSource: it has no local, resolve, place, at_hand",
 }
 

@@ -7,10 +7,11 @@ points are read only for a name that is not built in, because that takes longer 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from artificer.errors import ConfigError, message_of
+from artificer.errors import ArtificerError, ConfigError, message_of
 from artificer.values.release import RELEASE
 
 if TYPE_CHECKING:
@@ -125,6 +126,23 @@ class Registry(Generic[T]):
             f"{where} {what}",
             hint="This is a bug in the package: report it to its authors; update or uninstall it.",
         )
+
+    @contextmanager
+    def errors_of(self, name: str, when: str) -> Iterator[None]:
+        """Run code of the package that offers the object of that name.
+
+        Raises:
+            ConfigError: it raised something that no package should, ``when``.
+        """
+        try:
+            yield
+        except ArtificerError:
+            raise
+        except (Exception, SystemExit) as error:
+            if name in self._built_in:
+                raise
+            what = f"raised {type(error).__name__} when {when}."  # its words may hold a secret
+            raise self.fault_of(name, what) from error
 
     def made_by(self, name: str, made: object, called: str, members: Iterable[str]) -> None:
         """Check something that the object of that name made, before it is used.

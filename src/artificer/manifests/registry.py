@@ -41,7 +41,8 @@ def section_of(name: str) -> ManifestSection[Any, Any] | None:
     if not isinstance(section, ManifestSection):
         kind = type(section).__name__
         raise BACKENDS.fault_of(name, f"has a section of type {kind}, not a ManifestSection.")
-    own = getattr(section, "name", None)
+    with BACKENDS.errors_of(name, "its section was asked for its name"):
+        own = getattr(section, "name", None)
     if own != name:
         what = f"has the section [{own}], whose name its entry point must have."
         raise BACKENDS.fault_of(name, what)

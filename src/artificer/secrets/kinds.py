@@ -52,6 +52,7 @@ def _opened(setting: str) -> SecretSource:
             f"Unknown source of secrets: {name!r}. Known: {', '.join(KINDS.names)}.",
             hint="Correct the setting secrets, or install the package that adds it.",
         )
-    found = kind.open(setting)
+    with KINDS.errors_of(name, "it was opened"):
+        found = kind.open(setting)
     KINDS.made_by(name, found, "SecretSource", ("local", "resolve", "place", "at_hand"))
     return found

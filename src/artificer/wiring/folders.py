@@ -93,12 +93,13 @@ def settings_of(name: str, backend: Backend, config: Config) -> BaseModel | None
     """
     if backend.settings is None:
         return getattr(config, name, None)
-    try:
-        return backend.settings.model_validate(config.backends.get(name, {}))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, ("backends", name, *first["loc"])))
-        raise ConfigError(
-            f"artificer.toml: {where}: {first['msg']}.",
-            hint=f"Correct [backends.{name}]; its package documents its settings.",
-        ) from error
+    with BACKENDS.errors_of(name, "it read its settings"):
+        try:
+            return backend.settings.model_validate(config.backends.get(name, {}))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, ("backends", name, *first["loc"])))
+            raise ConfigError(
+                f"artificer.toml: {where}: {first['msg']}.",
+                hint=f"Correct [backends.{name}]; its package documents its settings.",
+            ) from error
