@@ -1,9 +1,12 @@
-"""Whether an event records exactly what its signal requested."""
+"""The events that record signals, and whether one records exactly what its signal requested."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from artificer.builds.facts import ConsentGiven, Decided, RetryRequested, RevisionRequested
 from artificer.core import events as ev
+from artificer.core.record import EventLine, Line
 from artificer.core.signals import (
     AnswerCall,
     Cancel,
@@ -37,6 +40,21 @@ _KINDS: dict[type, type] = {
 
 _NAMES = {"call": "", "plan": "digest", "change": "digest"}
 """Members of signals that events have under another name; a call is found by its intent."""
+
+
+def taken(lines: Sequence[Line]) -> Iterator[tuple[EventLine, int]]:
+    """Yield each event of a run that took a signal, with the signal's number.
+
+    Those before the last fork are the origin's: a fork has only copied them.
+    """
+    forks = [n for n, line in enumerate(lines) if _is_fork(line)]
+    for line in lines[forks[-1] if forks else 0 :]:
+        if isinstance(line, EventLine) and (number := getattr(line.event, "letter", 0)):
+            yield line, number
+
+
+def _is_fork(line: Line) -> bool:
+    return isinstance(line, EventLine) and isinstance(line.event, ev.RunForked)
 
 
 def follows(event: ev.Event, signal: Signal | None, call: str = "") -> bool:

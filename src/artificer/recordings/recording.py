@@ -7,14 +7,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from artificer.core.record import Line
+from artificer.core.events import PromptReceived
+from artificer.core.record import Line, events_of
+from artificer.core.signal_events import taken
 from artificer.errors import OperatorError, TamperedError
 from artificer.ports import BlobStore, Head, Joined, Journal, Provider, Record, Signalled
 from artificer.recordings.export import gather
 from artificer.recordings.file import RecordingHeader, blob_of, decompress, to_file
 from artificer.runtime.load import load, read_chain
 from artificer.runtime.proving.replay import replay
-from artificer.runtime.proving.signals import last_taken, was_submitted
 from artificer.runtime.proving.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
@@ -120,9 +121,14 @@ async def _import_signals(journal: Journal, run: str, head: Head, lines: Sequenc
 
     Workers leave a run alone that was submitted elsewhere: what it does was not wanted here.
     """
-    taken = last_taken(lines)
-    if (taken or was_submitted(lines)) and isinstance(journal, Signalled):
-        await journal.note_import(run, head, taken)
+    last = max((number for _, number in taken(lines)), default=0)
+    if (last or _was_submitted(lines)) and isinstance(journal, Signalled):
+        await journal.note_import(run, head, last)
+
+
+def _was_submitted(lines: Sequence[Line]) -> bool:
+    first = events_of(lines[:1])
+    return any(isinstance(e, PromptReceived) and e.spec.submission is not None for e in first)
 
 
 async def check(recording: Recording, provider: Provider | None) -> list[str]:
