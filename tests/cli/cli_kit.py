@@ -24,7 +24,11 @@ from artificer.cli.main import perform
 PATIENCE_S = 60
 """How long a process may take on a busy machine before a test fails."""
 
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "COVERAGE_PROCESS_START")
+KEPT = (
+    *("PATH", "PYTHONPATH", "VIRTUAL_ENV", "HOME", "TMPDIR", "LANG", "LC_ALL"),
+    "COVERAGE_PROCESS_START",
+)
+"""Variables that commands inherit. With another path they might test another Artificer."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import get_args
 
 import click
@@ -241,3 +242,15 @@ async def test_without_words_it_helps(shell: Shell) -> None:
     result = await shell.run()
     assert result.code == Exit.USAGE
     assert "Continue:" in result.err
+
+
+@pytest.mark.req("tests-processes")
+async def test_a_command_imports_from_where_the_tests_do(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "from pathlib import Path; Path('found').touch()"
+    (tmp_path / "sitecustomize.py").write_text(program)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    version = await shell.run_process("--version", env={"PYTHONOPTIMIZE": "1"})  # no fork
+    assert version.code == 0
+    assert (shell.cwd / "found").exists()
