@@ -7,7 +7,9 @@ import json
 import re
 import shutil
 import subprocess
+import time
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -171,6 +173,19 @@ class TestPdf:
                 inner = font.get_object()["/DescendantFonts"][0].get_object()
                 descriptor = inner["/FontDescriptor"].get_object()
                 assert any(name.startswith("/FontFile") for name in descriptor)
+
+
+@pytest.mark.req("export-docx")
+@pytest.mark.parametrize("year", [1975, 2150])
+def test_a_clock_that_an_archive_cannot_have_is_named(
+    monkeypatch: pytest.MonkeyPatch, year: int
+) -> None:
+    at = datetime(year, 6, 1, tzinfo=UTC).timestamp()
+    monkeypatch.setattr(time, "time", lambda: at)
+    with pytest.raises(OperatorError, match=f"clock of this machine says {year}: a Word file"):
+        written(exported("Hello.", []), "docx")
+    for form in ("pdf", "zip", "html"):
+        assert report_files(exported("Hello.", []), form, "report")
 
 
 @pytest.mark.req("export-docx")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from artificer.errors import OperatorError
 from artificer.ports import Clock
 from artificer.system.clock import SystemClock
 from artificer.testing.clock_suite import ClockSuite
@@ -26,6 +27,14 @@ class TestSteppingClock(ClockSuite):
     @pytest.fixture(params=[1, 1000])
     def clock(self, request: pytest.FixtureRequest) -> Clock:
         return SteppingClock(step=request.param)
+
+
+@pytest.mark.parametrize("year", [1965, 10_500])
+def test_a_clock_without_a_date_is_refused(monkeypatch: pytest.MonkeyPatch, year: int) -> None:
+    """A run began all the same before 1970, and ended at once by its time limit."""
+    monkeypatch.setattr(time, "time_ns", lambda: int((year - 1969.5) * 31_556_952e9))
+    with pytest.raises(OperatorError, match=f"about the year {year}"):
+        SystemClock()
 
 
 class Seconds(SystemClock):

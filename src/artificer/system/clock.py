@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 import time
 
+from artificer.errors import OperatorError
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
@@ -16,15 +18,28 @@ def _steady_ns() -> int:
     return time.clock_gettime_ns(_STEADY)
 
 
+_END = 250_246_627_200_000
+"""The year 9900, in milliseconds: dates end with 9999, and some things are planned ahead."""
+
+
 class SystemClock:
     """Wall time and random run ids (ports.Clock).
 
     The wall clock is read once; later times are counted from there. A clock that is set during a
     run, by a day or by years, must not end the run by its time limit.
+
+    Raises OperatorError for a wall clock before 1970 or beyond 9900.
     """
 
     def __init__(self) -> None:
-        self._origin = time.time_ns() - _steady_ns()
+        now = time.time_ns()
+        if not 0 <= now // 1_000_000 < _END:
+            years = now / 1_000_000_000 / 31_556_952
+            raise OperatorError(
+                f"The clock of this machine says that it is about the year {int(1970 + years)}.",
+                hint="Set the clock: runs need times between 1970 and 9900.",
+            )
+        self._origin = now - _steady_ns()
 
     def now(self) -> int:
         """Return milliseconds since 1970-01-01 UTC."""

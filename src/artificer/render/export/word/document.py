@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import time
 from datetime import UTC, datetime
 
 import docx
 from docx.document import Document
 
+from artificer.errors import OperatorError
 from artificer.render.export.archive import repacked
 from artificer.render.export.exported import Exported, ExportStep
 from artificer.render.export.paper import main_of, paper
@@ -28,9 +30,20 @@ def document_bytes(exported: Exported, step: ExportStep) -> bytes:
     main = main_of(root)
     writer = WordWriter(document, exported.report, main, step)
     writer.flow(main, Context(document, is_rtl=root.get("dir") == "rtl"))
+    _check_clock()
     out = io.BytesIO()
     document.save(out)
     return repacked(out.getvalue())
+
+
+def _check_clock() -> None:
+    """Refuse a time that the library cannot write into the archive. It is taken out again."""
+    year = time.localtime(time.time()).tm_year
+    if not 1980 <= year <= 2107:
+        raise OperatorError(
+            f"The clock of this machine says {year}: a Word file needs a year from 1980 to 2107.",
+            hint="Set the clock, or choose another format.",
+        )
 
 
 def _remove_thumbnail(document: Document) -> None:

@@ -12,6 +12,7 @@ def docx_files(exported: Exported, name: str, step: ExportStep) -> Files:
 
     Raises:
         MissingExtraError: the extra ``docx`` is not installed.
+        OperatorError: the clock of the machine says a year that an archive cannot have.
     """
     try:
         write = load("artificer.render.export.word.document:document_bytes")
