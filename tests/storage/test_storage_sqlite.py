@@ -142,6 +142,24 @@ class TestLifecycle:
 
 @pytest.mark.req("journal-designed-errors")
 class TestFilesThatAreNoJournal:
+    async def test_a_path_that_sqlite_cannot_open_is_named_with_its_length(
+        self, tmp_path: Path
+    ) -> None:
+        folder = tmp_path
+        while len(bytes(folder)) < 400:
+            folder /= "d" * 60
+        for size, works in ((504, True), (505, False)):
+            path = folder / ("n" * (size - len(bytes(folder / "journal.db")) - 1)) / "journal.db"
+            path.parent.mkdir(parents=True)
+            assert len(bytes(path)) == size
+            if works:
+                async with SqliteJournal(path):
+                    continue
+            with pytest.raises(OperatorError, match="has 505 bytes; SQLite opens none") as raised:
+                async with SqliteJournal(path):
+                    pass
+            assert raised.value.hint is not None and "shorter path" in raised.value.hint
+
     async def test_text(self, path: Path) -> None:
         write(path, b"Dear diary, " * 200)
         error = await refusal(path)

@@ -265,7 +265,17 @@ def not_a_journal(path: Path) -> ConfigError:
     )
 
 
+_LONGEST_PATH = 504
+"""Bytes of the longest path that SQLite opens; the files next to it have longer names."""
+
+
 def _out_of_reach(error: Exception, path: Path) -> OperatorError:
+    if (size := len(bytes(path.resolve()))) > _LONGEST_PATH:
+        return OperatorError(
+            f"The path of {path.name} in {path.parent} has {size} bytes; SQLite opens none with "
+            f"more than {_LONGEST_PATH}.",
+            hint="Nothing was written. Name a home with a shorter path: --home or $ARTIFICER_HOME.",
+        )
     if _may_only_read(path):
         return OperatorError(
             f"The journal {path} cannot be written here, only read.",
