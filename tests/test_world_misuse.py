@@ -20,7 +20,7 @@ from artificer.contracts.capabilities import Host
 from artificer.contracts.definition import ModelRequest
 from artificer.contracts.model_settings import ModelSettings
 from artificer.core.policy import Policy, Rule
-from artificer.errors import AuthorError
+from artificer.errors import AuthorError, ConfigError
 from artificer.ports import Answer, Call, Memo, PreparedRequest, Question, Receipt
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.values.blocks import Message
@@ -28,6 +28,14 @@ from artificer.values.model import ModelFailure, Usage
 from artificer.world import World
 
 pytestmark = pytest.mark.req("world-misuse")
+
+ECHO = """
+command.exec = ["echo", "hello"]
+[tool]
+name = "echo"
+version = "1"
+description = "Say hello."
+"""
 
 
 @artificer.tool(effect="pure")
@@ -330,6 +338,31 @@ async def test_settings_without_a_home_open_a_world_in_the_users(
         pass
     assert (tmp_path / "user/.artificer/mine/journal.db").is_file()
     assert not (tmp_path / "~").exists()
+
+
+async def test_a_world_in_memory_needs_no_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    async with World.in_memory(Config()) as world:
+        assert (await world.run("Hi.", Agent(ScriptedProvider(["Hello."])))).text == "Hello."
+    with pytest.raises(ConfigError, match="working directory cannot be found"):
+        World.in_memory(Config(tools=(Path("tools"),)))
+
+
+async def test_a_world_outlives_its_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "echo.clad.toml").write_text(ECHO)
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    async with World.open(Config(home=tmp_path / "home")) as world:
+        (tmp_path / "gone").rmdir()
+        assert (await world.run("Hi.", Agent(ScriptedProvider(["Hello."])))).text == "Hello."
+        with pytest.raises(ConfigError, match="working directory cannot be found"):
+            await world.run("Hi.", Agent(ScriptedProvider(["Hello."]), tools=[tmp_path]))
 
 
 async def test_a_world_stays_where_it_was_opened(

@@ -27,7 +27,7 @@ from artificer.money import BudgetConfig, LimitsConfig, PriceConfig
 from artificer.policies.load import PolicyKeys, to_policy
 from artificer.ports import LEASE_SECONDS, Durability
 from artificer.providers.registry import FOR_PROGRAMS, PROTOCOLS, PROVIDERS
-from artificer.system.home import expanded
+from artificer.system.home import expanded, working_directory
 from artificer.system.regular_file import read_regular
 from artificer.values.arguments import path as named
 from artificer.values.arguments import refuse_server
@@ -259,19 +259,20 @@ class Config(CheckedValue):
     @property
     def project_folder(self) -> Path:
         """This project's folder: ``$ARTIFICER_HOME/<project>``."""
-        return self.home / (self.project or default_project(_here()))
+        return self.home / (self.project or default_project(working_directory()))
 
     def placed(self, *, in_memory: bool = False) -> Self:
         """Return these settings with absolute paths and a named project.
 
-        They name the same folders wherever the process goes later. Raises ConfigError where the
-        working directory is gone, and for the home of a user whom this machine does not know,
-        unless the world is ``in_memory``: it keeps nothing there.
+        They name the same folders wherever the process goes later. Raises ConfigError for a
+        relative path where the working directory is gone. Unless the world is ``in_memory``,
+        which keeps nothing there, the project needs that directory too, and the home a user whom
+        this machine knows.
         """
         host = self.host
         return self.replace(
             home=_absolute(expanded(self.home)) if in_memory else _placed(self.home),
-            project=self.project or default_project(_here()),
+            project=self.project or _project_here(in_memory=in_memory),
             tools=tuple(map(_placed, self.tools)),
             tools_keys=tuple(map(_placed, self.tools_keys)),
             local_model=None if self.local_model is None else _placed(self.local_model),
@@ -293,15 +294,14 @@ def _without_folder(origin: str) -> str:
     return f"{backend}:{Path(place).name}" if colon else origin
 
 
-def _here() -> Path:
-    """The working directory. Raises ConfigError."""
+def _project_here(*, in_memory: bool) -> str:
+    """The project of the working directory. Raises ConfigError where that is gone."""
     try:
-        return Path.cwd()
-    except OSError as error:
-        raise ConfigError(
-            f"The working directory cannot be found: {error.strerror}. It may have been removed.",
-            hint="Change to a folder that exists.",
-        ) from error
+        return default_project(working_directory())
+    except ConfigError:
+        if in_memory:
+            return "memory"
+        raise
 
 
 def _placed(path: Path) -> Path:
@@ -317,7 +317,7 @@ def _placed(path: Path) -> Path:
 
 
 def _absolute(path: Path) -> Path:
-    return path if path.is_absolute() else _here() / path
+    return path if path.is_absolute() else working_directory() / path
 
 
 def default_project(folder: Path) -> str:
@@ -337,7 +337,7 @@ def load_config(folder: str | Path | None = None, **flags: object) -> Config:
         AuthorError: a flag is not a setting.
     """
     refuse_unknown("load_config", flags, ("folder", *Config.field_names()))
-    path = (_here() if folder is None else Path(named("folder", folder))) / FILE_NAME
+    path = (working_directory() if folder is None else Path(named("folder", folder))) / FILE_NAME
     settings = _read(path)
     if _holds_nul(settings):
         raise ConfigError(

@@ -16,5 +16,12 @@ def grants_of(config: Config) -> Grants:
         writable=wanted.writable,
         readable=wanted.readable,
         network=wanted.network,
-        kept=(Path(FILE_NAME).absolute(),),
+        kept=_settings_file(),
     )
+
+
+def _settings_file() -> tuple[Path, ...]:
+    try:
+        return (Path(FILE_NAME).absolute(),)
+    except FileNotFoundError:  # the working directory was removed, and the file with it
+        return ()

@@ -69,6 +69,7 @@ from artificer.ports import (
 )
 from artificer.ports.clock import wall_time
 from artificer.secrets.resolver import ENVIRONMENT
+from artificer.system.home import working_directory
 from artificer.values.base import JsonObject, JsonValue, Problem
 
 _ENDINGS = {"text": "txt"}
@@ -130,7 +131,7 @@ class CommandExecutor:
         self._definitions = toolset_of(
             tuple(t.definition for t in tools if t.manifest.tool.dispatch != "callback")
         ).tools
-        self._cwd = (cwd or Path.cwd()).resolve()
+        self._cwd = (cwd or working_directory()).resolve()
         self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
         for tool in self._tools.values():
             self._sandbox.check(tool.manifest.tool)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from artificer.backends.process.pipes import PipeReader
 from artificer.backends.process.start import start
+from artificer.system.home import working_directory
 from artificer.system.tasks import end_all
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class StdioServer:
         """``lock`` is what the server holds as long as anything of it lives."""
         self._argv = argv
         self._env = env
-        self._cwd = cwd or Path.cwd()
+        self._cwd = cwd or working_directory()
         self._lock = lock
         self._errors = bytearray()
         self._tasks: list[asyncio.Task[None]] = []

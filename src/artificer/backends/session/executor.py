@@ -27,6 +27,7 @@ from artificer.errors import BugError
 from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.ports.clock import wall_time
+from artificer.system.home import working_directory
 
 TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
 """Environment variables that describe the terminal: no colours, no pager."""
@@ -55,7 +56,7 @@ class SessionExecutor:
         cannot be had.
         """
         self._env = {**child_environment(os.environ), **TERMINAL}
-        self._cwd = (cwd or Path.cwd()).resolve()
+        self._cwd = (cwd or working_directory()).resolve()
         self._sandbox = Sandbox(grants or Grants(), self._cwd, sandboxes)
         self._blobs = blobs
         self._now = now
