@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +20,11 @@ from artificer import (
     World,
     tool,
 )
-from artificer.errors import Fenced, ToolDefinitionError
+from artificer.config import Config
+from artificer.errors import ArtificerError, Fenced, ToolDefinitionError
 from artificer.ports import Amount
 from artificer.providers.scripted import call, reply, say
+from artificer.values.model import ModelReply
 
 pytestmark = pytest.mark.req("sub-agents")
 
@@ -122,6 +126,39 @@ async def test_a_child_whose_caller_is_cancelled_before_it_begins_does_nothing()
         assert (await world.archive.replay(name)).identical
         spent = await world.storage.budget.spent("run:r", world.clock.now())
         assert spent.reserved == Amount()
+
+
+@pytest.mark.req("child-taken-over")
+async def test_the_run_of_a_call_ends_when_its_caller_is_taken_over(tmp_path: Path) -> None:
+    """Its former owner would execute it still, and nobody reads its answer."""
+    begun = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    def model(first: ModelReply, last: str) -> ScriptedProvider:
+        return ScriptedProvider(lambda body: first if len(body["messages"]) < 3 else say(last))
+
+    child = Agent(model(reply(call("wait")), "Waited."), kind="chat", tools=[wait])
+    kid = child.as_tool("kid", "Wait.")
+    agent = Agent(model(reply(call("kid", prompt="Go.")), "Done."), kind="chat", tools=[kid])
+    config = Config(home=tmp_path, project="p")
+    async with World.open(config) as stuck, World.open(config) as other:
+        former = asyncio.create_task(stuck.run("Hi.", agent, run_id="x"))
+        await begun.wait()
+        taken = await other.resume("x", agent, take_over=True)
+        assert taken.text == "Done."
+        (node,) = await other.archive.children("x")
+        ended = await other.get(node.run)
+        assert ended.status == "cancelled"
+        assert (await other.archive.verify()).sound
+        former.cancel()
+        with suppress(asyncio.CancelledError, ArtificerError):
+            await former
 
 
 async def test_the_approver_of_the_caller_answers_for_the_child() -> None:

@@ -96,15 +96,18 @@ def parent_of(run: str, spec: RunSpec) -> str:
 
 
 async def end_children(world: WorldResources, run: str, state: RunState) -> None:
-    """End the runs that cancelled calls have left open, and those below them.
+    """End the runs that calls have left open whose answer nobody reads, and those below them.
 
-    These are all calls of a cancelled run, and those before a follow-up that continued it. A crash
-    may come before their end; so this is done whenever someone looks after such a run.
+    These are all calls of a cancelled run, those before a follow-up that continued it, and those
+    of a run that was taken over: its former owner would execute them still. A crash may come
+    before their end; so this is done whenever someone looks after such a run.
     """
     if why := caller_ended(state):
         await _end_called(world, run, state.run_spec, why)
-    elif calls := _cancelled_calls(state):
-        await _end_called(world, run, state.run_spec, "Its call was cancelled.", calls=calls)
+        return
+    for status, why in _LEFT.items():
+        if calls := _calls_with(state, status):
+            await _end_called(world, run, state.run_spec, why, calls=calls)
 
 
 async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
@@ -175,11 +178,18 @@ async def _have_it_end(world: WorldResources, run: str, state: RunState, why: st
         await signals.post(run, Cancel(reason=why).canonical())
 
 
-def _cancelled_calls(state: RunState) -> set[str]:
+_LEFT = {
+    "cancelled": "Its call was cancelled.",
+    "ambiguous": "The run that called it continued without its answer.",
+}
+"""Why the run of a call is ended, by the status of the call's result."""
+
+
+def _calls_with(state: RunState, status: str) -> set[str]:
     if not _calls_agents(state.run_spec):
         return set()
     results = (b for m in state.history for b in m.blocks if isinstance(b, ToolResultBlock))
-    return {result.tool_use_id for result in results if result.status == "cancelled"}
+    return {result.tool_use_id for result in results if result.status == status}
 
 
 def _calls_agents(spec: RunSpec) -> bool:
