@@ -9,17 +9,21 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from processes import Place, place_in
 
-from artificer.errors import OwnedError
+from artificer.errors import OperatorError, OwnedError
 from artificer.ownership.local import LocalOwner
 from artificer.ownership.process import owner_of
-from artificer.ports import Claim
+from artificer.ports import Claim, Journal
+from artificer.providers.scripted import say
 from artificer.storage.sqlite import SqliteJournal
+from artificer.testing.rig import Rig
+from wrapped_journal import WrappedJournal
 
 pytestmark = pytest.mark.req("run-owner")
 PROBES = pytest.mark.parametrize("probe", [False, True], ids=["no probe", "probe"])
@@ -241,6 +245,47 @@ async def test_a_run_that_could_not_be_released_is_free_when_its_owner_is_closed
     again = owner_of(tmp_path)
     assert again.look(name, "r", again.hold("r")).liveness == "gone"
     again.close()
+
+
+class Full(WrappedJournal):
+    """A journal whose disk is full when a run ends."""
+
+    is_full = False
+
+    async def release(self, run: str, epoch: int) -> None:
+        if self.is_full:
+            raise OperatorError("The disk is full.")
+        await super().release(run, epoch)
+
+
+async def recorded_owner(journal: Journal, run: str) -> str | None:
+    """Return the owner that the journal names to another process, and change nothing."""
+    named: list[str | None] = []
+
+    def refuse(former: str | None) -> str:
+        named.append(former)
+        raise OwnedError("Only a look.")
+
+    with suppress(OwnedError):
+        await journal.acquire(run, Claim("other", admit=refuse))
+    return named[0]
+
+
+@pytest.mark.req("run-owner-released-later")
+async def test_a_run_that_could_not_be_released_is_free_when_the_next_one_ends(
+    tmp_path: Path,
+) -> None:
+    owner = owner_of(tmp_path)
+    async with SqliteJournal(tmp_path / "journal.db", "process") as stored:
+        rig = Rig(journal := Full(stored), owner=owner)
+        journal.is_full = True
+        await rig.run([say("Hello.")], run="a")
+        assert await recorded_owner(stored, "a") == owner.id
+        journal.is_full = False
+        await rig.run([say("Hello.")], run="b")
+        assert await recorded_owner(stored, "a") == ""
+        assert owner.unreleased == 0
+    owner.close()
 
 
 @pytest.mark.req("run-owner-closed")

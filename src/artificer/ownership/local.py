@@ -72,11 +72,26 @@ class Hold:
         """Ensure that no other process may take the run now. See `LocalOwner.stay`."""
         return await self._owner.stay()
 
-    def end(self, *, released: bool) -> None:
-        """Release the run; ``released`` means that the journal no longer names this owner."""
+    def end(self, *, released: bool, epoch: int = 0) -> None:
+        """Release the run; ``released`` means that the journal no longer names this owner.
+
+        Otherwise its ``epoch``, if there is one, is kept for another attempt.
+        """
         if self._owner.owned_runs.get(self.run) is self:
             del self._owner.owned_runs[self.run]
         self._owner.unreleased += not released
+        if epoch and not released:
+            self._owner.left[self.run] = epoch
+
+    def left(self) -> list[tuple[str, int]]:
+        """Return the runs, with their epochs, that this owner has left and could not release."""
+        return list(self._owner.left.items())
+
+    def was_released(self, run: str, epoch: int) -> None:
+        """Forget one of them: the journal no longer names this owner."""
+        if self._owner.left.get(run) == epoch:
+            del self._owner.left[run]
+            self._owner.unreleased -= 1
 
 
 class LocalOwner:
@@ -85,6 +100,7 @@ class LocalOwner:
     def __init__(self) -> None:
         self.owned_runs: dict[str, Hold] = {}
         self.unreleased = 0
+        self.left: dict[str, int] = {}
         self.lapses = 0
         """How often its lease had ended before it was renewed, if it has one."""
         self._id = f"{_here}:{secrets.token_hex(4)}"

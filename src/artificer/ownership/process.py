@@ -143,6 +143,7 @@ class ProcessOwner(LocalOwner):
             os.close(self._lock)
         self._lock, self.unreleased = None, 0
         self.owned_runs.clear()
+        self.left.clear()
 
 
 Owner = TypeVar("Owner", bound=ProcessOwner)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from msgspec.structs import replace
@@ -269,10 +270,19 @@ class Ledger:
         try:
             await self._journal.release(self.run, self._epoch)
             released = True
-        except ArtificerError as error:  # the end of this process will tell the next owner
+        except ArtificerError as error:  # with the next run, or at the end of this process
             log.warning("run %s could not be released: %s", self.run, error)
         finally:
-            self._hold.end(released=released)
+            self._hold.end(released=released, epoch=self._epoch)
+        if released:
+            await self._release_left()
+
+    async def _release_left(self) -> None:
+        """Release the runs that could not be released when they ended, as on a full disk."""
+        for run, epoch in self._hold.left():
+            with suppress(ArtificerError):
+                await self._journal.release(run, epoch)
+                self._hold.was_released(run, epoch)
 
     def _sorted(self, blobs: list[bytes]) -> tuple[list[bytes], list[bytes]]:
         """The blobs that share the records' commit, and those that do not."""
