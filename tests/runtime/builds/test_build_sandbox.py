@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,48 @@ def test_what_programs_say_of_a_missing_one_is_understood(
     assert hidden(said, env, []) == [("python", tmp_path / "python")]
     assert hidden(said, env, [tmp_path]) == [], "it can be seen: something else is wrong"
     assert hidden("python said: not found: page", env, []) == []
+
+
+FULL = """
+import asyncio, sys
+from pathlib import Path
+from artificer.errors import OperatorError
+from artificer.runtime.builds.detect import Project
+from artificer.runtime.builds.validate import Validator
+
+async def validated():
+    project = Project(bins=(str(Path(sys.executable).parent),))
+    return await Validator(project, seconds=60).one("python -m unittest -q", folder)
+
+folder = Path(sys.argv[1])
+filler = folder / "filler"
+(folder / "test_it.py").write_text(
+    "import pathlib, unittest\\n"
+    "class Test(unittest.TestCase):\\n"
+    "    def test(self): pathlib.Path('out').write_text('a' * 500_000)\\n"
+)
+try:
+    with filler.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)): pass
+except OSError:
+    pass
+try:
+    print((asyncio.run(validated())).report)
+except OperatorError as error:
+    print(error.message, error.hint)
+filler.unlink()
+print(asyncio.run(validated()).passed)
+"""
+
+
+@needs_bubblewrap
+@pytest.mark.req("build-full-disk")
+def test_a_check_on_a_full_disk_is_no_failed_attempt(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    disk = ("bwrap", "--dev-bind", "/", "/", "--size", str(4 << 20), "--tmpfs", str(small))
+    done = subprocess.run(
+        [*disk, sys.executable, "-c", FULL, str(small)], capture_output=True, text=True
+    )
+    full = f"The disk of {small} is full. Free some space, and resume the build."
+    assert done.stdout.splitlines() == [full, "True"], done.stderr

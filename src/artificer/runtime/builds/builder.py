@@ -39,6 +39,7 @@ from artificer.runtime.builds.children import Children, Workplace, place_of
 from artificer.runtime.builds.detect import Project
 from artificer.runtime.builds.outcome import artifact_of, child_id, judgement_of, returned, short
 from artificer.runtime.builds.perform import TreePerformer, keep_for, worktree_name
+from artificer.runtime.builds.room import require_room
 from artificer.runtime.builds.views import write_artifact
 from artificer.values.base import Digest
 
@@ -123,6 +124,7 @@ class TreeBuilder:
         self, run: str, state: RunState, build: BuildState, job: StartRun
     ) -> BuildAdvanced | None:
         worktree = await self.tree.worktree(job)
+        require_room(worktree.path)
         place = place_of(build, job, worktree, self.project)
         instructions = instruct(
             build,

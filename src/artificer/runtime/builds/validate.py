@@ -18,6 +18,7 @@ from artificer.manifests.keys import ToolKeys
 from artificer.runtime.builds.detect import Project
 from artificer.runtime.builds.evidence.counts import counted
 from artificer.runtime.builds.evidence.weigh import Validation
+from artificer.runtime.builds.room import require_room
 from artificer.runtime.builds.toolchains import hidden
 from artificer.values.text import clip, head_and_tail
 
@@ -57,8 +58,11 @@ class Validator:
                 argv, env=env, cwd=worktree, seconds=self.seconds, confinement=confinement
             )
         except OSError as error:
+            require_room(worktree)
             output = error.strerror or str(error)
             return Validation(False, f"$ {line}\n{argv[0]} could not be started: {output}.")
+        if done.exit_code != 0:
+            require_room(worktree)
         if done.exit_code != 0 and confinement.name:
             self._require_visible(line, f"{done.stdout.text}\n{done.stderr.text}", env, worktree)
         return Validation(
