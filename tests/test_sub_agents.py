@@ -11,6 +11,7 @@ import pytest
 from artificer import (
     Agent,
     Answer,
+    Config,
     Limits,
     Policy,
     Question,
@@ -20,7 +21,6 @@ from artificer import (
     World,
     tool,
 )
-from artificer.config import Config
 from artificer.errors import ArtificerError, Fenced, ToolDefinitionError
 from artificer.ports import Amount
 from artificer.providers.scripted import call, reply, say
@@ -94,8 +94,13 @@ async def test_after_a_crash_the_same_child_goes_on() -> None:
 
 
 @pytest.mark.req("sub-agents-cancelled")
-async def test_a_child_whose_caller_is_cancelled_before_it_begins_does_nothing() -> None:
-    """Its servers may take seconds to start; the cancellation finds no run yet."""
+async def test_a_child_whose_caller_is_cancelled_before_it_begins_does_nothing(
+    tmp_path: Path,
+) -> None:
+    """Its servers may take seconds to start; the cancellation finds no run yet.
+
+    Its process may begin it before it learns of the cancellation, or end the call first.
+    """
     about_to_begin, go, paid = asyncio.Event(), asyncio.Event(), list[str]()
 
     @tool(effect="once")
@@ -113,17 +118,18 @@ async def test_a_child_whose_caller_is_cancelled_before_it_begins_does_nothing()
     child = Agent(payer, kind="chat", tools=[pay], instructions=instructions)
     buyer = ScriptedProvider([reply(call("shop", prompt="Buy tea."))])
     agent = Agent(buyer, kind="chat", tools=[child.as_tool("shop", "Buy.")])
-    async with World.in_memory() as world:
+    config = Config(home=tmp_path, project="p")
+    async with World.open(config) as world, World.open(config) as other:
         running = asyncio.create_task(world.run("Tea.", agent, run_id="r"))
         await about_to_begin.wait()
-        assert (await world.cancel("r", "Enough.")).status == "cancelled"
+        assert (await other.cancel("r", "Enough.")).status == "cancelled"
         go.set()
         with pytest.raises(Fenced):
             await running
-        (name,) = await children(world, "r")
-        run = await world.get(name)
-        assert (run.status, paid, payer.requests) == ("cancelled", [], [])
-        assert (await world.archive.replay(name)).identical
+        for name in await children(world, "r"):
+            assert (await world.get(name)).status == "cancelled"
+            assert (await world.archive.replay(name)).identical
+        assert (paid, payer.requests) == ([], [])
         spent = await world.storage.budget.spent("run:r", world.clock.now())
         assert spent.reserved == Amount()
 

@@ -390,6 +390,31 @@ class TestWire:
             await asyncio.wait((running,))
             assert (await world.archive.replay("r")).identical
 
+    @pytest.mark.req("cancel-stops")
+    async def test_what_a_cancelled_run_performs_in_another_task_ends(self) -> None:
+        begun, left = asyncio.Event(), asyncio.Event()
+
+        @tool(effect="once")
+        async def pay() -> str:
+            """Pay."""
+            begun.set()
+            try:
+                return await asyncio.Future[str]()
+            finally:
+                left.set()
+
+        agent = Agent(ScriptedProvider([reply(call("pay"))]), kind="chat", tools=[pay])
+        async with World.in_memory() as world:
+            running = asyncio.create_task(world.run("Pay.", agent, run_id="r"))
+            await begun.wait()
+            ended = await world.cancel("r", "Enough.", by="ada")
+            await asyncio.wait_for(asyncio.wait((running,)), 30)
+            assert isinstance(running.exception(), Fenced) and left.is_set()
+            assert [doubt.tool for doubt in ended.doubts] == ["pay"]
+            assert not (await world.archive.explain("r")).queued
+            assert (await world.resume("r", agent)).state == ended.state
+            assert (await world.archive.replay("r")).identical
+
     @pytest.mark.req("replay-anywhere")
     async def test_a_run_does_not_change_its_wire_when_it_is_resumed(self, tmp_path: Path) -> None:
         def config(base_url: str, protocol: str) -> Config:

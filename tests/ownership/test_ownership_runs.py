@@ -104,6 +104,19 @@ def test_what_is_cancelled_from_outside_may_have_happened(place: Place, effect: 
     assert owner.end()["error"] == "fenced"
 
 
+@pytest.mark.req("cancel-stops")
+@pytest.mark.parametrize("kind", ["async", "process"])
+def test_a_run_that_is_cancelled_from_outside_performs_nothing_more(
+    place: Place, kind: str
+) -> None:
+    """Its process waits for nothing that the call waits for."""
+    owner = place.under_way(kind=kind, effect="once")
+    assert place.start("cancel").outcome()["status"] == "cancelled"
+    assert owner.end()["error"] == "fenced"
+    place.allow()
+    assert place.ledger("act") == []
+
+
 def test_a_pure_call_of_a_run_that_was_taken_over_is_made_again(place: Place) -> None:
     owner = place.under_way(kind="async", effect="pure")
     owner.send(signal.SIGSTOP)

@@ -28,6 +28,7 @@ from artificer.errors import (
 from artificer.ownership.local import Hold, LocalOwner
 from artificer.ports import Claim, Head, Journal, Lease, Snapshots
 from artificer.runtime.doubts import ask_world, possibly_running
+from artificer.runtime.ending import cancellation
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
@@ -169,7 +170,7 @@ class Engine(Struct):
                 receipts, _ = recover(before.open, now, {}, possibly_running(ledger, before.open))
                 await ledger.commit(*receipts)
             if ledger.state.phase is not RunPhase.FINISHED:  # it may have waited for these calls
-                await ledger.commit(cancelled(now, reason, by=by))
+                await ledger.commit(await cancellation(self.signals, ledger, now, reason, by))
         finally:
             await ledger.finish()
         return ledger.state

@@ -33,6 +33,7 @@ from artificer.runtime.builds.perform import TreePerformer
 from artificer.runtime.builds.worktrees import Worktree
 from artificer.runtime.watching.observe import Observer
 from artificer.values.model import ModelFailure
+from artificer.world import World
 
 pytestmark = pytest.mark.req("build-control")
 
@@ -239,12 +240,13 @@ async def test_a_run_that_is_about_to_begin_when_it_is_cancelled_does_nothing(
         building = asyncio.create_task(place.build())
         await about_to_begin.wait()
         before, asked = await standings(place), len(place.model.requests)
-        await place.world.cancel("b", "Enough.")
+        async with World.open(place.world.config) as other:  # its process may learn of it later
+            await other.cancel("b", "Enough.")
         go.set()
         await asyncio.wait((building,))
         after = await standings(place)
         begun = after.keys() - before.keys()
-        assert [after[run] for run in begun] == ["cancelled"]
+        assert {after[run] for run in begun} <= {"cancelled"}
         assert len(place.model.requests) == asked
 
 
