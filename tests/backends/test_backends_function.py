@@ -278,6 +278,24 @@ class TestResults:
         assert lost in caplog.text
 
     @pytest.mark.parametrize(
+        "fails", [b"\xff\x00", [[]], {"paid": {(1, 2): object}}], ids=["bytes", "circular", "type"]
+    )
+    async def test_neither_is_one_that_cannot_be_written(self, fails: Any) -> None:
+        """A model that read of a failure would pay again."""
+        if fails == [[]]:
+            fails[0].append(fails)
+
+        @tool
+        def pay() -> Any:
+            """Pay."""
+            return fails
+
+        receipt = await perform(pay)
+        assert receipt.status == "error"
+        assert receipt.content.startswith("The function ran to its end. ")
+        assert "no JSON form" in receipt.content
+
+    @pytest.mark.parametrize(
         ("result", "content"),
         [
             ("plain", "plain"),

@@ -21,6 +21,8 @@ from artificer.values.text import clip
 MAX_ERROR = 2_000
 """Characters of an exception's message that a model reads."""
 
+_RAN = "The function ran to its end."
+
 
 class Ended(Struct, frozen=True):
     """The end of a function: what the model reads, its data, and the places of an error."""
@@ -37,9 +39,12 @@ def returned(result: Any) -> Ended:
     rest, attachments = split_result(result)
     try:
         text = text_of(rest)
+        data = data_of(rest, text)
     except NoJsonError as error:  # not a failure of the function: it may have changed something
-        return Ended("error", f"The function ran to its end. {error}", str(error))
-    data = data_of(rest, text)
+        return Ended("error", f"{_RAN} {error}", str(error))
+    except Exception as error:  # noqa: BLE001 - the code of the result's type may raise anything
+        why = clip(f"{type(error).__name__}: {error}", MAX_ERROR)
+        return Ended("error", f"{_RAN} Its result has no JSON form: {why}", places(error))
     return Ended("ok", shown(text), attachments=attachments, data=data)
 
 
