@@ -47,7 +47,10 @@ Turn = Literal["author", "operator", "model", "us"]
 
 
 class ArtificerError(Exception):
-    """Base of all errors. ``str(error)`` is one sentence; ``hint`` says what to do about it."""
+    """Base of all errors. ``str(error)`` is one sentence; ``hint`` says what to do about it.
+
+    A traceback ends with the hint.
+    """
 
     code: ClassVar[str] = "error"
     turn: ClassVar[Turn] = "us"
@@ -56,6 +59,18 @@ class ArtificerError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    @property
+    def hint(self) -> str | None:
+        """A sentence that says what to do about it."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        former: str | None = getattr(self, "_hint", None)
+        others = [note for note in getattr(self, "__notes__", ()) if note != former]
+        self.__notes__ = [hint, *others] if hint else others
+        self._hint = hint
 
 
 class AuthorError(ArtificerError):
