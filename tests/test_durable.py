@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import resource
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ import preloaded
 from artificer import World
 from artificer.archive import Archive
 from artificer.errors import OperatorError, TamperedError
+from artificer.storage.sqlite import opening as sqlite_opening
 from artificer.storage.sqlite.anchor import newest_mark
 from artificer.storage.sqlite.database import PAGE
 from needs import needs
@@ -165,6 +168,25 @@ class TestTheAnchor:
         assert (await charging.resume(home, ledger)).status == "completed"
         assert "is gone, and is made again" in caplog.text
         assert await problems(home) == []
+
+    async def test_one_that_another_process_makes_meanwhile_is_not_gone(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The world is made after its anchor was looked for, and before its file is opened."""
+        home, look = tmp_path / "home", sqlite_opening.require_database
+
+        def meanwhile(path: Path) -> None:
+            monkeypatch.setattr(sqlite_opening, "require_database", look)
+            charge = charging.begin(home, tmp_path / "ledger", "no")
+            other = threading.Thread(target=asyncio.run, args=(charge,))
+            other.start()
+            other.join()
+            look(path)
+
+        monkeypatch.setattr(sqlite_opening, "require_database", meanwhile)
+        async with World.open(charging.config(home)) as opened:
+            assert (await opened.archive.verify()).sound
+        assert caplog.text == ""
 
     async def test_one_that_holds_nothing_readable(self, world: tuple[Path, Path]) -> None:
         home, _ = world

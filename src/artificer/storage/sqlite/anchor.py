@@ -49,9 +49,24 @@ def newest_mark(journal: Path) -> Mark | None:
     Raises:
         OperatorError: the file cannot be read.
     """
-    path = anchor_path(journal)
+    data = _content(anchor_path(journal)) or b""
+    slots = (data[at : at + SLOT_BYTES] for at in range(0, len(data), SLOT_BYTES))
+    marks = [mark for slot in slots if (mark := _decode(slot)) is not None]
+    return max(marks, key=lambda mark: mark.position, default=None)
+
+
+def has_anchor(journal: Path) -> bool:
+    """Whether a journal has its anchor: with a mark, or made just now, when it holds nothing.
+
+    Raises what `newest_mark` does.
+    """
+    data = _content(anchor_path(journal))
+    return data is not None and (not any(data) or newest_mark(journal) is not None)
+
+
+def _content(path: Path) -> bytes | None:
     try:
-        data = path.read_bytes()[:_SIZE]
+        return path.read_bytes()[:_SIZE]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -59,9 +74,6 @@ def newest_mark(journal: Path) -> Mark | None:
             f"The anchor {path} cannot be read: {error}.",
             hint="The anchor records the journal's length. Without it nothing is read or written.",
         ) from error
-    slots = (data[at : at + SLOT_BYTES] for at in range(0, len(data), SLOT_BYTES))
-    marks = [mark for slot in slots if (mark := _decode(slot)) is not None]
-    return max(marks, key=lambda mark: mark.position, default=None)
 
 
 class Anchor:

@@ -11,7 +11,14 @@ from msgspec import Struct
 
 from artificer.errors import ArtificerError, OperatorError, TamperedError
 from artificer.ports import Durability
-from artificer.storage.sqlite.anchor import Anchor, Mark, anchor_path, check_anchor, newest_mark
+from artificer.storage.sqlite.anchor import (
+    Anchor,
+    Mark,
+    anchor_path,
+    check_anchor,
+    has_anchor,
+    newest_mark,
+)
 from artificer.storage.sqlite.damage import keep_damaged, require_database
 from artificer.storage.sqlite.database import (
     FAULTS,
@@ -108,7 +115,8 @@ def _anchored(
         last = last_mark(db)
         _check_end(db, path, last)
     (had_one,) = db.execute("PRAGMA user_version").fetchone()
-    if mark is None and last is not None and had_one:
+    is_known = mark is not None or last is None or not had_one
+    if not (is_known or has_anchor(path)):  # a process that makes the journal now has just made it
         log.warning(
             "the anchor %s is gone, and is made again: how far the journal had come is not known",
             anchor_path(path),
