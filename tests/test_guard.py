@@ -8,6 +8,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -272,6 +273,25 @@ class TestAnotherProcess:
             assert await guarded.call("charge", {"order": "A"}) == "charged A"
             with pytest.raises(OperatorError, match="cancelled"):
                 await guarded.call("charge", {"order": "B"})
+
+    @pytest.mark.parametrize("fails", [False, True], ids=["completed", "open"])
+    async def test_a_guard_that_was_left_makes_no_more_calls(
+        self, world: World, shop: Shop, fails: bool
+    ) -> None:
+        """Such as those of a graph that was built in its block and is used after it."""
+        with suppress(ZeroDivisionError):
+            async with world.guard(shop.tools, key="k") as guarded:
+                await guarded.call("charge", {"order": "A"})
+                charge = guarded["charge"]
+                assert not fails or 1 / 0
+        before = (await world.get("k")).state
+        with pytest.raises(AuthorError, match="closed") as caught:
+            await charge(order="B")
+        assert "async with" in str(caught.value.hint)
+        assert shop.charged == ["A"]
+        assert (await world.get("k")).state == before
+        async with world.guard(shop.tools, key="k") as guarded:
+            assert await guarded.call("charge", {"order": "B"}) == "charged B"
 
     async def test_a_key_of_an_ordinary_run_is_refused(self, world: World, shop: Shop) -> None:
         from artificer import Agent, ScriptedProvider

@@ -17,6 +17,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.core.signals import FollowUp, Signal
 from artificer.errors import (
     ArtificerError,
+    AuthorError,
     CallError,
     NotFoundError,
     OperatorError,
@@ -70,6 +71,7 @@ class Guarded:
         self._lock = asyncio.Lock()
         self._exists: bool | None = None
         self._run: Run | None = None
+        self._closed = False
         self.key = key
 
     @property
@@ -95,6 +97,7 @@ class Guarded:
             FailedCallError: the tool failed, or its time was up.
             WaitingCallError: a person has to answer first; make the call again after that.
             AmbiguousCallError: it may have happened before a crash.
+            AuthorError: the ``async with`` block of the guard has ended.
             OwnedError: a living process has the run of this key.
         """
         text = written(name, arguments)
@@ -158,7 +161,8 @@ class Guarded:
             self._run = await self._running()
 
     async def aclose(self) -> None:
-        """Stop recording calls; the run stays open. What is in progress is ambiguous afterwards."""
+        """Take no more calls; the run stays open. What is in progress is ambiguous afterwards."""
+        self._closed = True
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -181,7 +185,15 @@ class Guarded:
         return self._run is not None and self._run.reason is not None
 
     async def _ready(self) -> None:
-        """Read what is recorded under this key; settle what a crash left open; take signals."""
+        """Read what is recorded under this key; settle what a crash left open; take signals.
+
+        Raises AuthorError after :meth:`aclose`: nothing would end the run again.
+        """
+        if self._closed:
+            raise AuthorError(
+                f"The guard of {self.key!r} is closed.",
+                hint="Make calls within `async with world.guard(…)`, or guard the tools again.",
+            )
         async with self._lock:
             if self._exists is None:
                 self._exists = await self._attach()
