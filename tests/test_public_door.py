@@ -134,6 +134,20 @@ def test_an_unknown_type_is_an_attribute_error() -> None:
         _ = types.Chain  # type: ignore[attr-defined]
 
 
+@pytest.mark.req("door-parameters")
+def test_type_checkers_see_the_fields_of_what_people_make() -> None:
+    """Pyright takes the `__call__` of a metaclass for the signature of its classes."""
+    offered = [getattr(door, name) for door in (artificer, types) for name in door.__all__]
+    kinds = {base for one in offered if isinstance(one, type) for base in type(one).__mro__}
+    own = [kind for kind in kinds if kind.__module__.startswith("artificer.")]
+    assert any("__call__" in vars(kind) for kind in own)
+    for kind in own:
+        (defined,) = ast.parse(inspect.getsource(kind)).body
+        assert isinstance(defined, ast.ClassDef)
+        seen = [node.name for node in defined.body if isinstance(node, ast.FunctionDef)]
+        assert "__call__" not in seen, kind
+
+
 @pytest.mark.req("door-cheap")
 @pytest.mark.parametrize("door", ["artificer", "artificer.types", "artificer.extend"])
 def test_importing_loads_prints_and_writes_nothing(door: str, tmp_path: Path) -> None:

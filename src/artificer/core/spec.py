@@ -25,10 +25,12 @@ from artificer.values.tokens import tokens_of
 class _Remembered(type(CheckedValue)):  # type: ignore[misc]
     """Keeps the names of the limits that a person set."""
 
-    def __call__(cls, *positional: Any, **limits: Any) -> Any:
-        made = super().__call__(*positional, **limits)
-        made.__dict__["named"] = frozenset(limits)
-        return made
+    if not TYPE_CHECKING:  # or a type checker would take this for the signature
+
+        def __call__(cls, *positional: Any, **limits: Any) -> Any:
+            made = super().__call__(*positional, **limits)
+            made.__dict__["named"] = frozenset(limits)
+            return made
 
 
 class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
