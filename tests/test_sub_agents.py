@@ -240,6 +240,36 @@ async def test_a_child_has_the_dependencies_of_its_caller() -> None:
         assert began.state.run_spec.system == "Nothing but Shop."
 
 
+@pytest.mark.req("child-deps")
+@pytest.mark.parametrize("own", [False, True], ids=["of its caller", "its own"])
+async def test_a_run_whose_child_lacks_dependencies_does_not_start(own: bool) -> None:
+    """A model could do nothing about it, and its run would seem complete."""
+    seller = Agent(
+        ScriptedProvider([reply(call("sell", item="tea")), say("Sold.")]),
+        kind="chat",
+        tools=[sell],
+        deps_factory=Shop if own else None,
+    )
+    manager = Agent(
+        ScriptedProvider([reply(call("sell_it", prompt="Sell tea.")), say("Sold.")]),
+        kind="chat",
+        tools=[seller.as_tool("sell_it", "Sell.")],
+    )
+    agent = Agent(
+        ScriptedProvider([reply(call("manage", prompt="Sell tea.")), say("Done.")]),
+        kind="chat",
+        tools=[manager.as_tool("manage", "Manage.")],
+    )
+    async with World.in_memory() as world:
+        if own:
+            assert (await world.run("Go.", agent)).text == "Done."
+            return
+        with pytest.raises(ToolDefinitionError, match="needs dependencies of type Shop"):
+            await world.run("Go.", agent)
+        assert await world.archive.runs() == []
+        assert (await world.run("Go.", agent, deps=Shop())).text == "Done."
+
+
 @pytest.mark.req("child-own-deps")
 class TestDependenciesOfItsOwn:
     """A child may have others than its caller: a value, or what a function returns."""
