@@ -8,13 +8,13 @@ refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from artificer.contracts.schema_cost import SchemaReferences
 from artificer.contracts.schema_repeats import takes_too_long
-from artificer.contracts.schema_unions import hide_branches
+from artificer.contracts.schema_unions import hide_branches, meant_branches, types_of
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.by_identity import ByIdentity
@@ -89,7 +89,8 @@ class Schema:
                 return ()
             if takes_too_long(self._shown, self._references, value):
                 return (Problem(pointer="", message="is not valid, in a part that lies too deep"),)
-            found = [p for error in self._explaining.iter_errors(value) for p in _explain(error)]
+            errors = self._explaining.iter_errors(value)
+            found = [problem for error in errors for problem in self._explained(error)]
         except UnicodeEncodeError:
             return (Problem(pointer="", message="holds a lone surrogate, which is no text"),)
         except ValueError:
@@ -100,6 +101,33 @@ class Schema:
             found = found[: MAX_PROBLEMS - 1]
             found.append(Problem(pointer="", message=f"and {more} more problems"))
         return tuple(found)
+
+    def _explained(self, error: Any) -> Iterable[Problem]:
+        """Return the problems of an error: of a union, those of the branch that was meant."""
+        if error.kind.name not in ("anyOf", "oneOf"):
+            return _explain(error)
+        branches = _at(self._schema, error.schema_path)
+        meant = meant_branches(branches, error.instance)
+        if meant == [] and (types := types_of(branches)):
+            return [_wrong_type(pointer(list(error.instance_path)), types, error.instance)]
+        if meant is not None and len(meant) == 1:
+            within = pointer(list(error.instance_path))
+            found = compile_schema(meant[0], formats=self._formats).problems(error.instance)
+            if found:
+                return [one.replace(pointer=within + one.pointer) for one in found]
+        return _explain(error)
+
+
+def _at(schema: JsonValue, path: Sequence[str | int]) -> list[JsonValue]:
+    """Return the branches of a union in a schema; none if the path does not lead there."""
+    for step in path:
+        if isinstance(schema, dict) and str(step) in schema:
+            schema = schema[str(step)]
+        elif isinstance(schema, list) and isinstance(step, int):
+            schema = schema[step]
+        else:
+            return []
+    return schema if isinstance(schema, list) else []
 
 
 def _validator(schema: JsonObject, formats: bool) -> Draft202012Validator:
@@ -163,10 +191,7 @@ def _explain(error: Any) -> Iterator[Problem]:
 
 def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
     if keyword == "type":
-        types = ", ".join(error.kind.types)
-        return Problem(
-            pointer=where, message="has the wrong type", limit=types, actual=_kind_of(value)
-        )
+        return _wrong_type(where, error.kind.types, value)
     if keyword == "enum":
         return Problem(
             pointer=where,
@@ -189,6 +214,11 @@ def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
             actual=_short(value),
         )
     return Problem(pointer=where, message=f"breaks the rule {keyword!r}", actual=_kind_of(value))
+
+
+def _wrong_type(where: str, types: Iterable[str], value: Any) -> Problem:
+    limit, actual = ", ".join(types), _kind_of(value)
+    return Problem(pointer=where, message="has the wrong type", limit=limit, actual=actual)
 
 
 def _kind_of(value: Any) -> str:

@@ -1,12 +1,14 @@
 """Unions whose branches are only accepted or not, so that a refused value is explained at once.
 
 For a refused union, the validator collects the errors of each branch, and theirs of each branch
-inside: in a recursive schema, that grows exponentially with the depth of the value. We say only
-that the union is broken. So the branches are hidden behind two negations, which have no errors.
+inside: in a recursive schema, that grows exponentially with the depth of the value. So the branches
+are hidden behind two negations, which have no errors. What a value was meant to be, if that is
+clear, is then the one branch that explains it; elsewhere we say only that the union is broken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 from artificer.contracts.schema_cost import REFERENCES
@@ -15,6 +17,16 @@ from artificer.values.base import JsonObject, JsonValue
 _UNIONS = ("anyOf", "oneOf")
 _DATA = ("enum", "const", "default", "examples")
 """Keywords whose values are not schemas."""
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": (bool,),
+    "object": (dict,),
+    "array": (list,),
+    "null": (type(None),),
+}
 
 _SEES_BRANCHES = ("unevaluatedProperties", "unevaluatedItems")
 """Keywords that depend on what a branch has accepted, which a negation does not tell."""
@@ -33,6 +45,50 @@ def hide_branches(schema: JsonObject) -> JsonObject | None:
         return None
     assert isinstance(hidden, dict)
     return hidden
+
+
+def meant_branches(branches: Sequence[JsonValue], value: JsonValue) -> list[JsonObject] | None:
+    """Return the branches of a union that a refused value can mean: those of its type and, if they
+    are several, of the constants among its members.
+
+    None if a branch refers elsewhere: it means nothing by itself.
+    """
+    known = [branch for branch in branches if isinstance(branch, dict)]
+    if any(_has(branch, REFERENCES) for branch in known):
+        return None
+    typed = [branch for branch in known if _is_of_type(branch, value)]
+    if len(typed) < 2 or not isinstance(value, dict):
+        return typed
+    return [branch for branch in typed if _has_constants(branch, value)] or typed
+
+
+def types_of(branches: Sequence[JsonValue]) -> list[str]:
+    """Return the types that the branches of a union take, if each one names its own."""
+    found: list[str] = []
+    for branch in branches:
+        named = branch.get("type") if isinstance(branch, dict) else None
+        names = named if isinstance(named, list) else [named]
+        if not all(isinstance(name, str) for name in names):
+            return []
+        found += [name for name in names if isinstance(name, str) and name not in found]
+    return found
+
+
+def _is_of_type(branch: JsonObject, value: JsonValue) -> bool:
+    named = branch.get("type", [])
+    names = named if isinstance(named, list) else [named]
+    kind = type(value)
+    return not names or any(kind in _TYPES.get(str(name), ()) for name in names)
+
+
+def _has_constants(branch: JsonObject, value: JsonObject) -> bool:
+    members = branch.get("properties")
+    constants = {
+        name: schema["const"]
+        for name, schema in (members.items() if isinstance(members, dict) else ())
+        if isinstance(schema, dict) and "const" in schema
+    }
+    return all(value.get(name, constant) == constant for name, constant in constants.items())
 
 
 def _hidden(node: JsonValue) -> JsonValue:
