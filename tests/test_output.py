@@ -14,7 +14,16 @@ import pytest
 from pydantic import BaseModel, field_validator
 from typing_extensions import TypedDict
 
-from artificer import Agent, AuthorError, Config, Limits, OperatorError, ScriptedProvider, World
+from artificer import (
+    Agent,
+    AuthorError,
+    Config,
+    Limits,
+    OperatorError,
+    RunContext,
+    ScriptedProvider,
+    World,
+)
 from artificer.core.signals import FollowUp
 from artificer.errors import ConfigError
 from artificer.providers.scripted import say
@@ -431,3 +440,16 @@ async def test_a_list_of_types_is_answered_with_the_union_to_write() -> None:
     with pytest.raises(AuthorError) as caught:
         await agent.run("Which?", world=World.in_memory())
     assert "a parameter of it can be a union" in (caught.value.hint or "")
+
+
+@pytest.mark.req("output-function")
+async def test_a_function_with_a_context_is_answered_with_the_way_to_objects() -> None:
+    def book(ctx: RunContext[str], number: int) -> str:
+        """Book a table."""
+        return f"{ctx.deps} {number}"
+
+    agent = Agent(ScriptedProvider([]), output=book)
+    with pytest.raises(AuthorError, match="book has no JSON Schema") as caught:
+        await agent.run("Which?", world=World.in_memory())
+    assert "\n" not in caught.value.message and "arbitrary_types" not in caught.value.message
+    assert "no RunContext" in (caught.value.hint or "")

@@ -9,6 +9,7 @@ import functools
 import json
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,7 @@ from artificer.agent import Agent
 from artificer.backends.function.decorator import FunctionTool, tool
 from artificer.backends.function.executor import FunctionExecutor
 from artificer.contracts.schema import compile_schema
-from artificer.errors import ToolDefinitionError
+from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.ports import Call, Receipt, RunContext
 
 
@@ -234,6 +235,40 @@ def test_a_wrong_option_is_answered_with_the_right_one(
         make()
     assert hint in (raised.value.hint or "")
     assert tool(Shop().buy).definition.name == "buy"
+
+
+@pytest.mark.req("door-parameters")
+def test_retries_are_answered_with_what_a_function_does() -> None:
+    with pytest.raises(AuthorError, match="no parameter 'retries'") as raised:
+        tool(retries=2)  # type: ignore[call-overload]
+    assert "Raise an exception" in (raised.value.hint or "")
+
+
+class Nested(BaseModel):
+    inside: list[Nested] = []
+
+
+@pytest.mark.req("function-definition-errors")
+@pytest.mark.parametrize(
+    ("kind", "said", "hint"),
+    [
+        (Nested, "the type 'Nested' contains itself.", "bounded depth"),
+        (Shop, "pydantic-core schema for <class '", "a RunContext|its RunContext"),
+        (Callable[[], int], "core_schema.CallableSchema.", "types that JSON can express"),
+    ],
+)
+def test_a_parameter_without_a_schema_is_refused_with_what_to_write(
+    kind: Any, said: str, hint: str
+) -> None:
+    def buy(what: Any) -> str:
+        """Buy."""
+        return str(what)
+
+    buy.__annotations__["what"] = kind
+    with pytest.raises(ToolDefinitionError) as raised:
+        tool(buy)
+    assert said in raised.value.message and "arbitrary_types" not in raised.value.message
+    assert re.search(hint, raised.value.hint or "")
 
 
 @pytest.mark.req("tool-pickled")

@@ -20,7 +20,7 @@ from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import AuthorError
 from artificer.values.arguments import shown
 from artificer.values.base import JsonObject, JsonValue, Problem
-from artificer.values.text import clip
+from artificer.values.text import clip, first_sentence
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -167,11 +167,18 @@ def _adapter(source: Any) -> tuple[TypeAdapter[Any], JsonObject]:
         adapter: TypeAdapter[Any] = TypeAdapter(source)
         return adapter, adapter.json_schema()
     except (PydanticUserError, NameError) as error:
-        reason = getattr(error, "message", str(error)).rstrip(".")
+        reason = first_sentence(getattr(error, "message", str(error)))
+        hint = (
+            "Pass a JSON Schema, a pydantic model, a dataclass, a TypedDict, a union of such "
+            "types, or a function with type hints."
+        )
+        if inspect.isroutine(source):
+            hint = (
+                "A function gets what the model writes, and no RunContext. Pass a method of an "
+                "object that has the rest: output=shop.book."
+            )
         raise AuthorError(
-            f"{source!r} has no JSON Schema: {reason}.",
-            hint="Pass a JSON Schema, a pydantic model, a dataclass, a TypedDict, a union of such "
-            "types, or a function with type hints.",
+            f"{type_name(source)} has no JSON Schema: {reason}.", hint=hint
         ) from error
 
 

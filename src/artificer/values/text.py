@@ -27,6 +27,11 @@ def clip(text: str, limit: int) -> str:
     return text[: max(0, limit - 1)] + "…"
 
 
+def first_sentence(text: str) -> str:
+    """Return the first sentence of the first line of a text, without its full stop."""
+    return text.partition("\n")[0].partition(". ")[0].rstrip(".")
+
+
 def well_formed(text: str) -> str:
     """Return the text with each lone surrogate, which UTF-8 cannot hold, replaced by U+FFFD."""
     try:

@@ -152,6 +152,8 @@ _HABITS = {
 
 
 def _meant(name: str, _: Iterable[str]) -> str | None:
+    if name in ("retries", "max_retries"):
+        return "Raise an exception: the model reads it and calls again, within Limits(turns=…)."
     return f"Write {_HABITS[name]}=…" if name in _HABITS else None
 
 

@@ -22,10 +22,15 @@ from artificer.backends.function.inline import inlined
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, Problem
-from artificer.values.text import clip
+from artificer.values.text import clip, first_sentence
 
 MAX_MESSAGE = 2_000
 """Characters of a validator's message that a model is given."""
+
+_TYPES = (
+    "Use types that JSON can express, such as str, list[int], Literal, an Enum, a dataclass or a "
+    "pydantic model. A function takes other objects from its RunContext."
+)
 
 
 class TypedArguments:
@@ -50,8 +55,10 @@ class TypedArguments:
             PydanticJsonSchemaWarning,
             ToolDefinitionError,
         ) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise unusable(function, f"has parameters without a JSON Schema: {reason}") from error
+            reason = first_sentence(str(error))
+            hint = getattr(error, "hint", None) or _TYPES
+            why = f"has parameters without a JSON Schema: {reason}"
+            raise unusable(function, why, hint) from error
 
     def values(self, data: bytes) -> dict[str, Any]:
         """Return the keyword arguments in JSON text. Raises InvalidArgumentsError."""
