@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from artificer.backends.function.decorator import tool
 from artificer.backends.mcp.settings import McpServerConfig
@@ -77,6 +80,29 @@ def test_a_tool_of_a_run_says_where_it_comes_from(tmp_path: Path) -> None:
     origins = {t.name: t.origin for t in box.toolset.tools}
     assert origins["t"] == f"command:{tmp_path}"
     assert (origins["f"], origins["create_table"]) == ("function", "artifact")
+
+
+class Line(BaseModel):
+    sku: str
+
+
+@pytest.mark.req("resume-open-objects")
+def test_a_run_of_a_release_that_left_nested_objects_open_goes_on() -> None:
+    """Its calls are still checked against the recorded schema."""
+
+    @tool
+    async def order(lines: list[Line]) -> str:
+        """Order."""
+        return str(len(lines))
+
+    here = build_tools([order], kind="chat", world=WorldResources(Config(), memory_storage()))
+    past: Any = json.loads(json.dumps(order.definition.input_schema))
+    del past["properties"]["lines"]["items"]["additionalProperties"]
+    recorded = order.definition.replace(input_schema=past)
+    here.require_same(Toolset(tools=(recorded,)))
+    past["properties"]["lines"]["items"]["required"] = []
+    with pytest.raises(ConfigError, match="has changed"):
+        here.require_same(Toolset(tools=(recorded.replace(input_schema=past),)))
 
 
 def test_other_labels_do_not_keep_a_run_from_going_on() -> None:

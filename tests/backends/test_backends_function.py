@@ -96,6 +96,25 @@ class TestSchema:
         assert compile_schema(definition.input_schema).problems(good) == ()
         assert compile_schema(definition.input_schema).problems({**good, "size": "1"})
 
+    def test_an_unknown_member_is_refused_at_any_depth(self) -> None:
+        """The function would act without it, and whoever approved the call saw it."""
+
+        class Open(BaseModel, extra="allow"):
+            x: int
+
+        @tool
+        def draw(at: Point, path: list[Point], by: dict[str, Point], free: Open) -> None:
+            """Draw."""
+
+        schema = compile_schema(draw.definition.input_schema)
+        good = {"at": {"x": 1}, "path": [], "by": {"a": {"x": 2}}, "free": {"x": 1, "z": 2}}
+        assert schema.problems(good) == ()
+        bad = {**good, "at": {"x": 1, "z": 2}, "path": [{"x": 1, "z": 2}]}
+        assert [(one.pointer, one.message) for one in schema.problems(bad)] == [
+            ("/at/z", "is not a known parameter"),
+            ("/path/0/z", "is not a known parameter"),
+        ]
+
     def test_bare_decorator_leaves_a_callable(self) -> None:
         @tool
         def double(n: int) -> int:

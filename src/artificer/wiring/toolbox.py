@@ -13,6 +13,7 @@ from artificer.agent_definition import ExecutedTool
 from artificer.backends.artifact import offered
 from artificer.backends.context import ExecutorContext, ToolServers
 from artificer.backends.function.decorator import FunctionTool
+from artificer.backends.function.inline import inlined
 from artificer.contracts.capabilities import Capabilities
 from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.kinds import KINDS, RunKind
@@ -105,7 +106,12 @@ def _is_same(here: ToolDefinition, recorded: ToolDefinition) -> bool:
     """
     if recorded.backend == here.backend == "artifact":
         return (here.effect, here.risk) == (recorded.effect, recorded.risk)
-    return here.contract == recorded.contract
+    if here.contract == recorded.contract:
+        return True
+    if here.origin != "function" or "$defs" in recorded.input_schema:
+        return False
+    closed = recorded.replace(input_schema=inlined(recorded.input_schema))
+    return here.contract == closed.contract  # 0.1.0 left nested objects open
 
 
 def build_tools(

@@ -24,6 +24,9 @@ _DROPPED = frozenset({"$defs", "title", "discriminator"})
 def inlined(schema: JsonObject) -> JsonObject:
     """Return the schema with every reference into its ``$defs`` replaced by what it names.
 
+    Objects take no members but those that they name, as a function takes no other parameters: a
+    member that nobody reads is a mistake of the model. A type that takes others says so.
+
     Raises:
         ToolDefinitionError: a definition contains itself, or the result is too large.
     """
@@ -59,4 +62,6 @@ def _inline(node: Any, definitions: Any, inside: tuple[str, ...]) -> Any:
             result[key] = {n: _inline(s, definitions, inside) for n, s in value.items()}
         else:
             result[key] = _inline(value, definitions, inside)
+    if result.get("type") == "object" and "properties" in result:
+        result.setdefault("additionalProperties", False)
     return result
