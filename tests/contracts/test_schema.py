@@ -44,6 +44,7 @@ def _animal(kind: str, member: str, rule: JsonObject) -> JsonObject:
 CAT = _animal("cat", "lives", {"type": "integer", "maximum": 9})
 DOG = _animal("dog", "owner", {"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}]})
 PET: JsonObject = {"oneOf": [CAT, DOG]}
+_ANY = "breaks the rule 'anyOf'"
 COUNT: JsonObject = {"anyOf": [{"type": "integer", "maximum": 9}, {"type": "null"}]}
 
 
@@ -57,8 +58,9 @@ COUNT: JsonObject = {"anyOf": [{"type": "integer", "maximum": 9}, {"type": "null
         (PET, {"kind": "cat"}, [("/x/lives", "is required", None)]),
         (PET, {"kind": "dog", "owner": "A"}, [("/x/owner", "has too few characters", 2)]),
         ({"items": PET}, [{"kind": "cat", "lives": 10}], [("/x/0/lives", "is too large", 9)]),
-        (PET, {"kind": "bird"}, [("/x", "breaks the rule 'oneOf'", None)]),
-        (PET, {"lives": 3}, [("/x", "breaks the rule 'oneOf'", None)]),
+        (PET, {"kind": "ox"}, [("/x/kind", "is not one of the allowed values", ("cat", "dog"))]),
+        (PET, {"lives": 3}, [("/x/kind", "is required", None)]),
+        ({"anyOf": [CAT, {"type": "object", "minProperties": 3}]}, {}, [("/x", _ANY, None)]),
         ({"oneOf": [{"minimum": 1}, {"maximum": 9}]}, 5, [("/x", "breaks the rule 'oneOf'", None)]),
         ({"$ref": "#/$defs/count"}, 50, [("/x", "is too large", 9)]),
         ({"anyOf": [{"$ref": "#/$defs/count"}]}, 50, [("/x", "breaks the rule 'anyOf'", None)]),

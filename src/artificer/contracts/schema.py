@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.contracts.schema_cost import SchemaReferences
 from artificer.contracts.schema_repeats import takes_too_long
-from artificer.contracts.schema_unions import hide_branches, meant_branches, types_of
+from artificer.contracts.schema_unions import hide_branches, meant_branches, tag_of, types_of
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.by_identity import ByIdentity
@@ -115,6 +115,8 @@ class Schema:
             found = compile_schema(meant[0], formats=self._formats).problems(error.instance)
             if found:
                 return [one.replace(pointer=within + one.pointer) for one in found]
+        if meant is not None and len(meant) > 1 and (tag := tag_of(meant)):
+            return [_wrong_tag(error, *tag)]
         return _explain(error)
 
 
@@ -219,6 +221,14 @@ def _one(keyword: str, where: str, value: Any, error: Any) -> Problem:
 def _wrong_type(where: str, types: Iterable[str], value: Any) -> Problem:
     limit, actual = ", ".join(types), _kind_of(value)
     return Problem(pointer=where, message="has the wrong type", limit=limit, actual=actual)
+
+
+def _wrong_tag(error: Any, name: str, constants: Iterable[JsonValue]) -> Problem:
+    where = pointer([*error.instance_path, name])
+    if name not in error.instance:
+        return Problem(pointer=where, message="is required")
+    message, limit = "is not one of the allowed values", tuple(map(_short, constants))
+    return Problem(pointer=where, message=message, limit=limit, actual=_short(error.instance[name]))
 
 
 def _kind_of(value: Any) -> str:

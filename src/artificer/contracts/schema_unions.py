@@ -82,13 +82,25 @@ def _is_of_type(branch: JsonObject, value: JsonValue) -> bool:
 
 
 def _has_constants(branch: JsonObject, value: JsonObject) -> bool:
+    return all(value.get(name, const) == const for name, const in _constants(branch).items())
+
+
+def _constants(branch: JsonObject) -> JsonObject:
     members = branch.get("properties")
-    constants = {
+    return {
         name: schema["const"]
         for name, schema in (members.items() if isinstance(members, dict) else ())
         if isinstance(schema, dict) and "const" in schema
     }
-    return all(value.get(name, constant) == constant for name, constant in constants.items())
+
+
+def tag_of(branches: Sequence[JsonObject]) -> tuple[str, list[JsonValue]] | None:
+    """Return the member that tells several branches apart, and its constants."""
+    first, *others = map(_constants, branches)
+    for name in first:
+        if all(name in constants for constants in others):
+            return name, [constants[name] for constants in (first, *others)]
+    return None
 
 
 def _hidden(node: JsonValue) -> JsonValue:
