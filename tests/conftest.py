@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
+import in_memory
 from needs import MISSING
 from sampling import EXPLORE, SEED, one_of
 
@@ -77,8 +78,13 @@ FIRST = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Seed Hypothesis, unless the command line does, and collect no garbage before the tests."""
+    """Seed Hypothesis, unless the command line does, and collect no garbage before the tests.
+
+    Temporary files are in memory, also those of the workers.
+    """
     gc.disable()
+    if not hasattr(config, "workerinput"):
+        in_memory.use(config)
     if not (MUTANTS or EXPLORE or config.option.hypothesis_seed):
         config.option.hypothesis_seed = str(SEED)
     if hasattr(config, "workerinput") and config.option.durations is None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from in_memory import MEMORY, PREFIX, has_room
 from sampling import sample
 
 HERE = Path(__file__).parent
@@ -38,6 +41,13 @@ def test_one():
 
 def test_two():
     require("the embedded model", False)
+"""
+PLACES = """
+import tempfile
+
+def test_places(tmp_path):
+    print("PLACE", tempfile.gettempdir())
+    print("PLACE", tmp_path)
 """
 
 
@@ -100,6 +110,45 @@ def test_a_sample_has_both_ends_and_stays_in_order() -> None:
     assert len(drawn) == 10 and drawn == sorted(drawn) and {0, 99} <= set(drawn)
     assert drawn == sample(range(100), 10, purpose="here")
     assert sample("abc", 10, purpose="here") == ["a", "b", "c"]
+
+
+def places(folder: Path, **environment: str) -> list[Path]:
+    """Return where a run makes its temporary files."""
+    done = outcome_of(folder, PLACES, **environment)
+    found = [Path(name) for name in re.findall("PLACE (.*)", done.stdout)]
+    assert len(found) == 2, done.stdout + done.stderr
+    return found
+
+
+@pytest.mark.req("tests-in-memory")
+def test_temporary_files_are_in_memory_where_it_has_room_and_go_with_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    for place in places(tmp_path):
+        assert place.is_relative_to(MEMORY) == has_room(MEMORY)
+        assert not (place.is_relative_to(MEMORY) and place.exists())
+    for place in places(tmp_path, TMPDIR=str(tmp_path)):
+        assert place.is_relative_to(tmp_path) and place.exists()
+
+
+@pytest.mark.req("tests-in-memory")
+def test_what_a_killed_run_left_in_memory_goes_and_what_a_run_holds_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    if not has_room(MEMORY):
+        assert not places(tmp_path)[0].is_relative_to(MEMORY)
+        return
+    left, held = (Path(tempfile.mkdtemp(prefix=PREFIX, dir=MEMORY)) for _ in range(2))
+    for folder in (left, held):
+        os.utime(folder, (0, 0))
+    descriptor = os.open(held, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    places(tmp_path)
+    assert (left.exists(), held.exists()) == (False, True)
+    os.close(descriptor)
+    held.rmdir()
 
 
 @pytest.mark.req("tests-skipped")

@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,9 +29,6 @@ RUNNABLE = [
 FRESH = one_of(RUNNABLE, purpose="pages with imports of their own")
 """Pages that import everything themselves, so that a warning of an import is an error, too."""
 
-MEMORY = Path("/dev/shm")
-"""Where files are in memory, on Linux."""
-
 NOT_RUN = 20
 """The most blocks that may be marked as not run."""
 
@@ -41,20 +37,11 @@ def name_of(value: Path | Block) -> str:
     return value.place if isinstance(value, Block) else str(value.relative_to(ROOT))
 
 
-@pytest.fixture
-def quick() -> Iterator[str]:
-    """A folder for the tests that examples run: their many databases sync more than 600 times."""
-    where = MEMORY if os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=where) as name:
-        yield name
-
-
 @pytest.mark.req("docs-examples")
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, quick: str) -> None:
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "ARTIFICER_HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
     environment |= {"ARTIFICER_MODEL": "anthropic/claude-sonnet-5-5", "PYTHONWARNINGS": "error"}
-    environment["PYTEST_DEBUG_TEMPROOT"] = quick
     folder = tmp_path / "work"
     folder.mkdir()
     words, options = [str(RUN_PAGE), str(page)], {"cwd": folder, "env": environment, "text": True}

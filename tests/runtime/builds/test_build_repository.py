@@ -434,13 +434,18 @@ async def test_a_clone_that_a_crash_left_half_made_is_made_anew(tmp_path: Path) 
     assert repository.base == git(home, "rev-parse", "HEAD")
 
 
+ELSEWHERE = (Path("/dev/shm"), Path("/var/tmp"))
+"""Of these, one is on another file system than the temporary files."""
+
+
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system than ``tmp_path``."""
-    shared = Path("/dev/shm")
-    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+    here = tmp_path.stat().st_dev
+    places = [place for place in ELSEWHERE if place.is_dir() and place.stat().st_dev != here]
+    if not places:
         pytest.skip("needs a second file system: mount a tmpfs on /dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared) as folder:
+    with tempfile.TemporaryDirectory(dir=places[0]) as folder:
         yield Path(folder)
 
 
