@@ -34,7 +34,14 @@ PATIENCE = 120_000
 USUAL: Any = {"width": 1280, "height": 720}
 """The size of a window, as Playwright opens it."""
 
-FLAGS = ["--no-sandbox", "--js-flags=--no-opt --no-maglev"]
+FLAGS = [
+    "--no-sandbox",
+    "--js-flags=--no-opt --no-maglev",
+    "--disable-gpu",
+    "--disable-software-rasterizer",
+    "--in-process-gpu",
+    "--renderer-process-limit=1",
+]
 """Of the browser: no page lives so long that compiling its scripts once more would pay."""
 
 REMARKS = (
