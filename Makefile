@@ -100,7 +100,7 @@ $(VENV)/.demo: requirements/demo.lock pyproject.toml | $(VENV)/bin/python
 
 # pip uses one processor, so two of them install a half each.
 # Large packages of which tests import little; the others are compiled in advance, on all processors.
-SELDOM := agents|mypyc?|pip|pkg_resources|pydantic_ai|pygments|setuptools
+SELDOM := agents|genai_prices|graphql|mypyc?|openai|pip|pkg_resources|pydantic_ai|pygments|schemathesis|setuptools|typer|werkzeug
 
 $(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
