@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -71,18 +70,13 @@ def tools(folder: Path, asked: dict[str, Any]) -> list[Any]:
         """Pay, one of several times."""
         return await pay_here()
 
-    def pay_in_thread() -> str:
-        """Pay, by a process that nobody keeps."""
-        subprocess.run([sys.executable, str(PROGRAM), "act"], check=False)
-        return "paid"
-
     options: dict[str, Any] = {"name": "pay", "effect": asked["effect"]}
     if asked.get("probe"):
         options["probe"] = find
     if asked.get("kind") == "async":
         return [tool(**options)(pay_again if asked.get("calls") else pay_here)]
-    if asked.get("kind") == "thread":
-        return [tool(**options)(pay_in_thread)]
+    if in_thread := {"thread": paying.started, "forked": paying.forked}.get(asked.get("kind", "")):
+        return [tool(**options)(in_thread)]
     pay = paying.daemon if asked.get("way") == "daemon" else paying.act
     return [tool(isolation="process", **options)(pay)]
 

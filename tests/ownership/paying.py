@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -30,6 +31,20 @@ def daemon() -> str:
     """Pay, by a process that leaves everything by which it could be found."""
     subprocess.run([sys.executable, str(PROGRAM), "daemon"], env={}, check=False)
     return "started"
+
+
+def started() -> str:
+    """Pay, by a process that nobody keeps."""
+    subprocess.run([sys.executable, str(PROGRAM), "act"], check=False)
+    return "paid"
+
+
+def forked() -> str:
+    """Pay, by a forked process: the kernel shows the environment with which we were started."""
+    process = multiprocessing.get_context("fork").Process(target=act)
+    process.start()
+    process.join()
+    return "paid"
 
 
 def files(n: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import sys
@@ -19,7 +20,10 @@ from artificer.agent import Agent
 from artificer.backends.process import keeper, keepers
 from artificer.backends.process.kept import can_keep
 from artificer.backends.process.run import Finished, run_process
+from artificer.ownership.calls import ProjectLocks
+from artificer.ownership.descendants import mark_descendants
 from artificer.ownership.fifo import drop, holders, holding, is_held
+from artificer.ownership.process import owner_of
 from artificer.providers.scripted import call, reply, say
 
 pytestmark = [
@@ -108,12 +112,13 @@ def test_a_late_orphan_keeps_its_call_in_doubt_and_is_named(
     place.until(lambda: not alive(orphan))
 
 
+@pytest.mark.parametrize("kind", ["thread", "forked"])
 @CLASSES
 def test_a_process_that_a_thread_had_started_keeps_its_call_in_doubt(
-    place: Place, effect: str, probe: bool
+    place: Place, kind: str, effect: str, probe: bool
 ) -> None:
-    """No keeper ends it, but its environment names its dead owner."""
-    facts = {"kind": "thread", "effect": effect, "probe": probe}
+    """No keeper ends it, but its environment names its dead owner, or it inherited a lock."""
+    facts = {"kind": kind, "effect": effect, "probe": probe}
     owner = place.under_way(**facts)
     (orphan,) = place.ledger("begin")
     owner.send(signal.SIGKILL)
@@ -124,6 +129,24 @@ def test_a_process_that_a_thread_had_started_keeps_its_call_in_doubt(
     place.allow()
     place.until(lambda: place.ledger("act"))
     assert place.ledger("act") == [orphan]
+
+
+async def test_what_was_forked_keeps_no_call_in_doubt_once_its_owner_has_released_its_runs(
+    tmp_path: Path,
+) -> None:
+    """A pool of a program that has closed its world goes on, and acts in no call any more."""
+    owner = owner_of(tmp_path)
+    mark_descendants(ProjectLocks(owner).of("key"))
+    forked = multiprocessing.get_context("fork").Process(target=signal.pause)
+    forked.start()
+    owner.close()
+    other = owner_of(tmp_path)
+    try:
+        assert await ProjectLocks(other, patience_s=0).held(["key"]) == {}
+    finally:
+        forked.kill()
+        forked.join()
+        other.close()
 
 
 def test_a_process_that_a_thread_had_started_may_end_in_time(place: Place) -> None:

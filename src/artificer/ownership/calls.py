@@ -1,7 +1,8 @@
 """Locks that show whether the processes of calls are still alive.
 
 The processes of a call hold its lock, ``<project>/calls/OWNER/KEY``. Servers that several calls
-share hold a lock of their owner, ``<project>/owners/ID.servers``.
+share hold a lock of their owner, ``<project>/owners/ID.servers``, and processes that functions have
+forked another one, ``ID.forked``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from artificer.ownership.descendants import descendants
 from artificer.ownership.fifo import holders, is_held
-from artificer.ownership.process import CALLS, FOLDER, SERVERS, ProcessOwner
+from artificer.ownership.process import CALLS, FOLDER, FORKED, SERVERS, ProcessOwner
 from artificer.ports import CallLocks
 
 PATIENCE_S = 5.0
@@ -32,7 +33,8 @@ class ProjectLocks(Struct, frozen=True):
 
     def of(self, key: str) -> CallLocks:
         """Return the locks that the processes of a call hold, by its idempotency key."""
-        return CallLocks(self.owner.calls / key, self.owner.servers, self.owner.id)
+        owner = self.owner
+        return CallLocks(owner.calls / key, owner.servers, owner.id, owner.forked)
 
     async def held(self, keys: Iterable[str]) -> dict[str, str]:
         """Wait until the processes of these calls, and servers of dead owners, are gone.
@@ -78,11 +80,16 @@ class ProjectLocks(Struct, frozen=True):
         return [path for path in (*self._calls(key), *self._left()) if is_held(path)]
 
     def _left(self) -> list[Path]:
-        """Return the locks of servers with dead owners."""
-        left: list[Path] = []
+        """Return the locks of servers with dead owners, and of what their functions had forked."""
+        servers: list[Path] = []
+        forked: list[Path] = []
         with suppress(OSError):
-            left = sorted((self.owner.project / FOLDER).glob(f"*{SERVERS}"))
-        return [path for path in left if not self.owner.lives(path.name.removesuffix(SERVERS))]
+            servers = sorted((self.owner.project / FOLDER).glob(f"*{SERVERS}"))
+            forked = sorted((self.owner.project / FOLDER).glob(f"*{FORKED}"))
+        return [
+            *(path for path in servers if not self.owner.lives(path.stem)),
+            *(path for path in forked if self.owner.died(path.stem)),
+        ]
 
 
 def _why(locks: Iterable[Path], started: Iterable[int]) -> str:

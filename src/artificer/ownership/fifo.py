@@ -25,14 +25,19 @@ def holding(path: Path | None) -> Iterator[tuple[int, ...]]:
     if path is None:
         yield ()
         return
-    private_folder(path.parent)
-    with suppress(FileExistsError):
-        os.mkfifo(path, FILE_MODE)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = hold(path)
     try:
         yield (descriptor,)
     finally:
         os.close(descriptor)
+
+
+def hold(path: Path) -> int:
+    """Hold the lock until the descriptor is closed, here and in forks. Raises OSError."""
+    private_folder(path.parent)
+    with suppress(FileExistsError):
+        os.mkfifo(path, FILE_MODE)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def is_held(path: Path) -> bool:

@@ -20,7 +20,15 @@ from artificer.ownership.descendants import descendants
 from artificer.ownership.fifo import is_held
 from artificer.ownership.host import this_host
 from artificer.ownership.local import GONE, FormerOwner, Hold
-from artificer.ownership.process import FOLDER, SERVERS, ProcessOwner, about_us, name_of, the_one
+from artificer.ownership.process import (
+    FOLDER,
+    FORKED,
+    SERVERS,
+    ProcessOwner,
+    about_us,
+    name_of,
+    the_one,
+)
 from artificer.ports import LEASE_SECONDS, LeasedOwner, OwnerHost, OwnerLease, OwnerLeases
 
 log = logging.getLogger("artificer.ownership")
@@ -187,7 +195,7 @@ class ProcessWithLease(ProcessOwner):
         """Whether an owner is dead, and everything that it had started."""
         if self.find(owner).liveness != "gone":
             return False
-        locks = [self.project / FOLDER / f"{owner}{SERVERS}"]
+        locks = [self.project / FOLDER / f"{owner}{kind}" for kind in (SERVERS, FORKED)]
         with suppress(FileNotFoundError):
             locks += self.calls_of(owner).iterdir()
         return not any(map(is_held, locks)) and not descendants(owner.__eq__)

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from artificer.errors import OperatorError
+from artificer.ownership.descendants import release_forked
 from artificer.ownership.fifo import drop
 from artificer.ownership.job_leases import PREFIX, find_lease
 from artificer.ownership.local import GONE, UNKNOWN, FormerOwner, Hold, LocalOwner
 from artificer.system.files import FILE_MODE, private_folder, sync_folder
 
 FOLDER, CALLS = "owners", "calls"
-SERVERS = ".servers"
+SERVERS, FORKED = ".servers", ".forked"
 _ENDING = ".owner"
 _KEPT_SECONDS = 30 * 86_400
 """How long the file of a killed process is kept; without it, its owner counts as unknown."""
@@ -99,6 +100,11 @@ class ProcessOwner(LocalOwner):
         return self._folder / f"{self.id}{SERVERS}"
 
     @property
+    def forked(self) -> Path:
+        """The lock of the processes that are forked from this one once it has called a function."""
+        return self._folder / f"{self.id}{FORKED}"
+
+    @property
     def calls(self) -> Path:
         """The folder of the locks that the processes of this owner's calls hold."""
         return self.calls_of(self.id)
@@ -127,6 +133,7 @@ class ProcessOwner(LocalOwner):
 
         The file then names no process: this one goes on, and executes none of these runs.
         """
+        release_forked(self._folder / f"{self._id}{FORKED}")
         if named and self._lock is not None:
             with suppress(OSError):
                 os.ftruncate(self._lock, 0)
@@ -134,6 +141,8 @@ class ProcessOwner(LocalOwner):
             with suppress(OSError):
                 (self._folder / f"{self._id}{_ENDING}").unlink()
             drop(self._folder / f"{self._id}{SERVERS}")
+            with suppress(OSError):
+                (self._folder / f"{self._id}{FORKED}").unlink()
         with suppress(OSError):
             self.calls.rmdir()
 
@@ -274,4 +283,5 @@ def _sweep(folder: Path) -> None:
             if old and _find(path).liveness == "gone":
                 path.unlink()
                 drop(path.with_suffix(SERVERS))
+                drop(path.with_suffix(FORKED))
                 (folder.parent / CALLS / path.stem).rmdir()

@@ -25,12 +25,14 @@ class CallLocks(Struct, frozen=True):
     """The locks that the processes of a call hold as long as they live (`ownership.fifo.holding`).
 
     ``own`` is for processes of this call only, ``shared`` for servers that outlive it. ``owner``
-    is the id of the run's owner, for processes that cannot hold a lock.
+    is the id of the run's owner, for processes that cannot hold a lock; ``forked`` is for those
+    that are forked from the runtime, which cannot name it.
     """
 
     own: Path
     shared: Path
     owner: str
+    forked: Path | None = None
 
 
 class CallProgress(Value):

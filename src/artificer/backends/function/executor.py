@@ -90,7 +90,7 @@ class FunctionExecutor:
     ) -> Receipt:
         """Call a function of a tool in this process."""
         if call.locks is not None:
-            mark_descendants(call.locks.owner)
+            mark_descendants(call.locks)
         if tool._signature.call:
             arguments[tool._signature.call] = call
         if tool._signature.context:
