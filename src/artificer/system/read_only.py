@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from artificer.errors import OperatorError
+from artificer.system.sqlite_forks import Connection, refuse_inherited
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -128,19 +129,24 @@ class ReadOnlyDatabase:
             return self._connect(self._path, "mode=ro&immutable=1")
         shared = logs[0] is not None and Path(f"{self._path}-shm").exists()
         if shared and not (self._cannot_share or self._always_copied):
+            refuse_inherited(self._path)
             self._way = "shared"
             return self._connect(self._path, "mode=ro")
         self._way = "copied"
         return self._connect(self._copy(), "mode=rw")
 
     def _connect(self, path: Path, how: str) -> sqlite3.Connection:
-        return sqlite3.connect(
+        db = sqlite3.connect(
             f"{path.as_uri()}?{how}",
             uri=True,
             timeout=self._busy_seconds,
             isolation_level=None,
             check_same_thread=False,
+            factory=Connection,
         )
+        if self._way != "still":  # without locks
+            db.opened(path)
+        return db
 
     def _copy(self) -> Path:
         import shutil  # both: few worlds have to be copied

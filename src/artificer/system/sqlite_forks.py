@@ -1,0 +1,74 @@
+"""SQLite files in forked processes, which leave them alone.
+
+A fork copies what SQLite knows of its locks, but not the locks. If it opened such a file again,
+SQLite would take no lock, and another process would remove the log that the fork writes. If it
+closed a connection, at its end too, it might remove the log that others have written.
+https://sqlite.org/howtocorrupt.html#_carrying_an_open_database_file_across_a_fork_
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+from weakref import WeakKeyDictionary
+
+from artificer.errors import AuthorError
+
+
+class Connection(sqlite3.Connection):
+    """A connection that a fork of this process neither closes nor opens again.
+
+    Pass it as the ``factory`` of `sqlite3.connect`, and then call `opened`.
+    """
+
+    open_here: ClassVar[WeakKeyDictionary[Connection, Path]] = WeakKeyDictionary()
+
+    def opened(self, path: Path) -> None:
+        """Note which file this is a connection to."""
+        self.open_here[self] = path
+
+    def close(self) -> None:
+        """Close it. May be called more than once."""
+        self.open_here.pop(self, None)
+        super().close()
+
+
+def refuse_inherited(path: Path) -> None:
+    """Raise AuthorError for a file that was open in the process that has forked this one."""
+    if _inherited and _identity(path) in _inherited:
+        raise AuthorError(
+            f"The process that has forked this one had {path} open: it cannot be opened here.",
+            hint="Fork before a world is opened or after it is closed; or start the process with "
+            "multiprocessing's start method spawn or forkserver.",
+        )
+
+
+_inherited: set[tuple[int, int]] = set()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
+def _after_fork() -> None:
+    for connection, path in list(Connection.open_here.items()):
+        if (identity := _identity(path)) is not None:
+            _inherited.add(identity)
+        _never_close(connection)
+    Connection.open_here.clear()
+
+
+def _never_close(connection: Connection) -> None:
+    """Keep a connection for ever: at its end, a process closes all that it still has."""
+    import ctypes  # rarely needed
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+os.register_at_fork(after_in_child=_after_fork)
