@@ -292,7 +292,7 @@ class SqliteJournal:
         """Make durable, outside the file, that the journal has come this far: see `Anchored`.
 
         Raises:
-            OperatorError: the anchor cannot be written.
+            OperatorError: the anchor cannot be written, or a file of the journal is gone.
         """
         await self._opened(self._writer).anchor()
 

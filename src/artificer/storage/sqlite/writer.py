@@ -17,6 +17,7 @@ from artificer.storage.closed import closed
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
 from artificer.storage.sqlite.database import Locked, only_read
+from artificer.storage.sqlite.in_place import FilesInPlace
 from artificer.storage.sqlite.log_space import LogSpace
 from artificer.storage.sqlite.transaction import KnownTotals, Transaction, commit
 from artificer.system.tasks import ShieldedFuture
@@ -36,6 +37,7 @@ class Writer:
         self._db = db
         self._anchor = anchor
         self._path = path
+        self._files = FilesInPlace(path)
         self._log = LogSpace(path)
         self._known = KnownTotals()
         self._busy_seconds = busy_seconds
@@ -125,8 +127,9 @@ class Writer:
         """Make durable that the journal has come this far: before an effect.
 
         Raises:
-            OperatorError: the anchor cannot be written.
+            OperatorError: the anchor cannot be written, or a file of the journal is gone.
         """
+        self._files.check()  # here: in threads, a later call's could end first
         await asyncio.to_thread(self._anchor.sync)
 
 
