@@ -114,6 +114,9 @@ def test_a_schema_that_cannot_hold_a_model_is_refused(schema: dict[str, Any]) ->
         adopt("s", RemoteFacts(name="t", input_schema=schema), CONTRACT)
 
 
+A: dict[str, Any] = {"$defs": {"a": {}}}
+
+
 def doubled(reference: str, **own: str) -> dict[str, Any]:
     """A schema of 40 definitions, each of which refers to the next one twice."""
     definitions: dict[str, Any] = {
@@ -136,8 +139,9 @@ def doubled(reference: str, **own: str) -> dict[str, Any]:
         doubled("#a{}", **{"$anchor": "a{}"}),
         doubled("urn:a{}", **{"$id": "urn:a{}"}),
         {"$defs": {"own": {"$id": "urn:own", **doubled("#/$defs/a{}")}}, "$ref": "urn:own"},
+        {"$defs": {f"{n}": {"$id": f"urn:{n}", "$ref": "#/$defs/a", **A} for n in range(900)}},
     ],
-    ids=["pointer", "escaped", "anchor", "id", "embedded"],
+    ids=["pointer", "escaped", "anchor", "id", "embedded", "resources"],
 )
 def test_a_schema_that_takes_for_ever_is_refused(schema: dict[str, Any]) -> None:
     for own in ({"input_schema": schema}, {"input_schema": {}, "output_schema": schema}):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from artificer.contracts.schema import Schema, compile_schema
+from artificer.contracts.schema import MAX_PROBLEMS, Schema, compile_schema
 
 pytestmark = pytest.mark.req("schema-agrees")
 
@@ -245,3 +245,37 @@ def test_what_no_text_can_hold_is_not_accepted(value: Any) -> None:
     schema = compile_schema({"type": "object", "properties": {"a": {"minLength": 1, "enum": [1]}}})
     assert not schema.accepts({"a": value})
     assert schema.problems({"a": value})
+
+
+ROWS: list[Any] = [{} for _ in range(2_000)]
+WIDE: list[Any] = [{f"k{n}": n for n in range(100)} for _ in ROWS]
+
+
+@pytest.mark.req("schema-long-values")
+@pytest.mark.parametrize(
+    ("rule", "items", "first"),
+    [
+        ({"required": [f"k{n}" for n in range(100)]}, ROWS, "/0/k0"),
+        ({"enum": [{"k": n} for n in range(3_000)]}, ROWS, "/0"),
+        ({"properties": {"a": {}}, "additionalProperties": False}, WIDE, "/0/k0"),
+        ({"not": {"type": "object"}}, [{} for _ in range(200_000)], "/0"),
+        ({"allOf": [{"$ref": "#/$defs/n"}] * 300}, [[n] for n in range(20_000)], "/0"),
+    ],
+    ids=["required", "enum", "unknown", "not", "references"],
+)
+def test_of_a_long_value_with_very_many_problems_only_the_first_are_looked_for(
+    rule: dict[str, Any], items: list[Any], first: str
+) -> None:
+    schema = {"type": "array", "items": rule, "$defs": {"n": {"type": "string"}}}
+    *problems, last = compile_schema(schema).problems(items)
+    assert problems[0].pointer == first and len(problems) < MAX_PROBLEMS
+    assert last.message == "and there may be more problems"
+
+
+@pytest.mark.req("schema-long-values")
+def test_a_long_value_with_few_problems_has_them_listed() -> None:
+    row = {"required": ["a"], "properties": {"a": {"type": "integer"}, "b": {"enum": [*"xyz"]}}}
+    items: list[Any] = [{"a": n, "b": "x"} for n in range(5_000)]
+    items[7], items[4_000] = {"a": "7", "b": "w"}, {}
+    problems = compile_schema({"type": "array", "items": row}).problems(items)
+    assert [p.pointer for p in problems] == ["/4000/a", "/7/a", "/7/b"]

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from artificer.contracts.schema_cost import SchemaReferences
-from artificer.contracts.schema_repeats import takes_too_long
+from artificer.contracts.schema_repeats import may_have_too_many, takes_too_long
 from artificer.contracts.schema_unions import hide_branches, meant_branches, tag_of, types_of
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
@@ -81,26 +82,46 @@ class Schema:
             return False
 
     def problems(self, value: JsonValue) -> tuple[Problem, ...]:
-        """Return every violation, or an empty tuple for a valid value."""
+        """Return every violation, or an empty tuple for a valid value.
+
+        Of a long value that may have very many, the first ones.
+        """
         if self.accepts(value):
             return ()
         try:
             if self._validator.is_valid(value):  # at a third of the cost of looking for them all
                 return ()
-            if takes_too_long(self._shown, self._references, value):
-                return (Problem(pointer="", message="is not valid, in a part that lies too deep"),)
-            errors = self._explaining.iter_errors(value)
-            found = [problem for error in errors for problem in self._explained(error)]
+            return self._problems(value)
         except UnicodeEncodeError:
             return (Problem(pointer="", message="holds a lone surrogate, which is no text"),)
         except ValueError:
             return (Problem(pointer="", message="is nested too deeply"),)
+
+    def _problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        if takes_too_long(self._shown, self._references, value):
+            return (Problem(pointer="", message="is not valid, in a part that lies too deep"),)
+        if may_have_too_many(self._shown, self._references, value):
+            return self._first_problems(value)
+        found: list[Problem] = []
+        for error in self._explaining.iter_errors(value):
+            found += self._explained(error) if len(found) < MAX_PROBLEMS else _explain(error)
         found.sort(key=lambda p: (p.pointer, p.message))
         if len(found) > MAX_PROBLEMS:
             more = len(found) - MAX_PROBLEMS + 1
             found = found[: MAX_PROBLEMS - 1]
             found.append(Problem(pointer="", message=f"and {more} more problems"))
         return tuple(found)
+
+    def _first_problems(self, value: JsonValue) -> tuple[Problem, ...]:
+        """Return the problems in the first place that is found."""
+        import jsonschema_rs
+
+        try:
+            self._explaining.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            found = islice(self._explained(error), MAX_PROBLEMS - 1)
+            return (*found, Problem(pointer="", message="and there may be more problems"))
+        return ()
 
     def _explained(self, error: Any) -> Iterable[Problem]:
         """Return the problems of an error: of a union, those of the branch that was meant."""

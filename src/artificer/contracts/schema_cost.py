@@ -6,7 +6,7 @@ that follows them takes longer than anyone waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
 from artificer.values.base import JsonObject, JsonValue
@@ -14,6 +14,9 @@ from artificer.values.pointer import steps_of
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 """Keywords whose value names another part of the schema."""
+
+MAX_RESOURCES = 100
+"""Parts of a schema with an identifier of their own, of which any reference may name a part."""
 
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 
@@ -24,8 +27,11 @@ def is_costlier(schema: JsonObject, limit: int) -> bool:
     A reference back to where it stands counts as one: how often it is followed depends on the
     value. One that may name several places counts as the largest.
     """
+    references = SchemaReferences(schema)
+    if references.resources > MAX_RESOURCES:  # each reference may lead into each of them
+        return True
     try:
-        return _Counter(schema, limit).count(schema) > limit
+        return _Counter(references, limit).count(schema) > limit
     except RecursionError:
         return True
 
@@ -33,8 +39,8 @@ def is_costlier(schema: JsonObject, limit: int) -> bool:
 class _Counter:
     """Counts subschemas, each once however often it is referred to."""
 
-    def __init__(self, schema: JsonObject, limit: int) -> None:
-        self._references = SchemaReferences(schema)
+    def __init__(self, references: SchemaReferences, limit: int) -> None:
+        self._references = references
         self._limit = limit
         self._sums: dict[int, int] = {}
 
@@ -65,14 +71,21 @@ class SchemaReferences:
         self.subschemas = len(found)
         self.are_there = any(key in one for one in found for key in REFERENCES)
         self._roots = [schema, *(one for one in found if "$id" in one)]
+        self.resources = len(self._roots)
+        self._named: dict[str, Sequence[JsonValue]] = {}
         self._anchors: dict[str, list[JsonObject]] = {}
         for one in found:
             for name in (one.get(key) for key in _ANCHORS):
                 if isinstance(name, str):
                     self._anchors.setdefault(name, []).append(one)
 
-    def named(self, reference: str) -> Iterator[JsonValue]:
-        """Yield what a reference may name."""
+    def named(self, reference: str) -> Sequence[JsonValue]:
+        """Return what a reference may name."""
+        if reference not in self._named:
+            self._named[reference] = tuple(self._find(reference))
+        return self._named[reference]
+
+    def _find(self, reference: str) -> Iterator[JsonValue]:
         fragment = unquote(reference.partition("#")[2])
         yield from self._anchors.get(fragment, ())
         steps = steps_of(fragment)
