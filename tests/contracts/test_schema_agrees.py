@@ -260,8 +260,9 @@ WIDE: list[Any] = [{f"k{n}": n for n in range(100)} for _ in ROWS]
         ({"properties": {"a": {}}, "additionalProperties": False}, WIDE, "/0/k0"),
         ({"not": {"type": "object"}}, [{} for _ in range(200_000)], "/0"),
         ({"allOf": [{"$ref": "#/$defs/n"}] * 300}, [[n] for n in range(20_000)], "/0"),
+        ({"anyOf": [{"enum": [*range(n, n + 4_000)]} for n in (0, 9_000)]}, ["?"] * 1_000, "/0"),
     ],
-    ids=["required", "enum", "unknown", "not", "references"],
+    ids=["required", "enum", "unknown", "not", "references", "union"],
 )
 def test_of_a_long_value_with_very_many_problems_only_the_first_are_looked_for(
     rule: dict[str, Any], items: list[Any], first: str

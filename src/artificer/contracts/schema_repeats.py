@@ -20,6 +20,9 @@ PER_PART = 1_000
 MAX_FOUND = 100_000
 """Problems that a value may have, if all are looked for: finding as many takes a second or two."""
 
+PARTS_OF_A_PROBLEM = 40
+"""Parts of a union's branch that take as long to report as a problem."""
+
 STEPS = 2_000_000
 """Steps of counting, of which there are ten to a schema and a part: all take a second or two."""
 
@@ -67,9 +70,6 @@ _HIDDEN = {"not"}
 
 class _Applications:
     """Counts applications, each once however often it is repeated."""
-
-    hidden = 1
-    """The count of a branch of a union."""
 
     def __init__(self, references: SchemaReferences, limit: int) -> None:
         self._references = references
@@ -121,8 +121,12 @@ class _Applications:
     def _of_branch(self, branch: JsonValue, value: JsonValue) -> int:
         if isinstance(branch, dict) and branch.keys() == _HIDDEN:
             self._step(1)
-            return self.hidden
+            return self._hidden(branch)
         return self.count(branch, value)
+
+    def _hidden(self, branch: JsonObject) -> int:
+        """Return the count of a branch of a union."""
+        return 1
 
     def _of_members(self, word: str, inner: JsonValue, value: JsonObject) -> Iterator[int]:
         if word in ("additionalProperties", "unevaluatedProperties"):
@@ -146,7 +150,12 @@ class _Applications:
 class _Problems(_Applications):
     """Counts the problems that a value may have at most, roughly."""
 
-    hidden = 0
+    def _hidden(self, branch: JsonObject) -> int:
+        """An error of a union brings the branches: so many of their parts take as long as one."""
+        key = id(branch), 0
+        if key not in self._sums:
+            self._sums[key] = _parts(branch) // PARTS_OF_A_PROBLEM
+        return self._sums[key]
 
     def _own(self, node: JsonObject, value: JsonValue) -> int:
         found = 1
