@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -51,7 +52,8 @@ class Replay(Struct):
     those whose provider is not known here, or was not where they were recorded,
     ``verdicts_unchecked`` the verdicts on calls for which Cedar policies could not be asked here,
     ``replies_unchecked`` the replies that the agent's own code has checked. ``drift`` names facts
-    that this release would word or judge differently; they do not change any state.
+    that this release would word or judge differently, and each verdict or status that it would
+    decide otherwise; they do not change any state.
     """
 
     run: str
@@ -231,4 +233,16 @@ class _Machine:
             judges = replace(judges, sources=data)
         fact, _ = establish(self.state, intent, event.at, judges)
         if fact != event:
-            self.report.drift.append(f"{event.type} (intent {event.intent})")
+            decided = "".join(f"; {one}" for one in _decided_otherwise(event, fact))
+            self.report.drift.append(f"{event.type} (intent {event.intent}){decided}")
+
+
+def _decided_otherwise(recorded: Event, now: Event) -> Iterator[str]:
+    """Say what this release decides otherwise, and not only in other words."""
+    if isinstance(recorded, CallsJudged) and isinstance(now, CallsJudged):
+        for one, other in zip(recorded.verdicts, now.verdicts, strict=False):
+            if one.verdict != other.verdict:
+                yield f"call {one.call_id}: recorded {one.verdict}, now {other.verdict}"
+    statuses = [one.status for one in (recorded, now) if isinstance(one, RunFinished)]
+    if len(set(statuses)) > 1:
+        yield f"recorded {statuses[0]}, now {statuses[1]}"
