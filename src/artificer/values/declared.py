@@ -29,11 +29,10 @@ def types_of(kind: type[Struct]) -> dict[str, Any]:
         types.update((name, hints[name]) for name in names)
         written = [name for name in names if isinstance(hints[name], str)]
         if written:
+            module = getattr(sys.modules.get(base.__module__), "__dict__", {})
             expression = ", ".join(hints[name] for name in written)
-            scope = vars(sys.modules[base.__module__])
-            types.update(
-                zip(written, eval(f"[{expression}]", scope, dict(vars(base))), strict=True)
-            )
+            found = eval(f"[{expression}]", module, dict(vars(base)))
+            types.update(zip(written, found, strict=True))
     return {name: types[name] for name in kind.__struct_fields__}
 
 

@@ -1,7 +1,7 @@
 """Values without what is a default: what identities, and with them digests, are made of.
 
-A state has more than forty fields and is digested after every event. So each kind of value has its
-own function, written when it is first needed, that looks at each field once.
+A state has more than forty fields and is digested after every event. So each kind of value that is
+used often has its own function, which looks at each field once.
 """
 
 from __future__ import annotations
