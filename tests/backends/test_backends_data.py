@@ -26,7 +26,7 @@ from artificer.backends.mcp.server import McpServer
 from artificer.backends.mcp.spec.tools import McpContract
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
-from artificer.runtime.receipt_data import data_of
+from artificer.runtime.receipt_data import ReceiptData, data_of
 
 pytestmark = pytest.mark.req("sources-backends")
 
@@ -122,7 +122,7 @@ class TestHttp:
         assert kept(await self.got(NUMBERS, "text/html")) is None
         assert kept(await self.got(NUMBERS, "application/json", status=500)) is None
         found = data_of(await self.got("<p>", "application/json"), "t#1", str)
-        assert found == (None, "\n[Data: t#1 cannot be bound: it is not JSON]", None)
+        assert found == ReceiptData(line="\n[Data: t#1 cannot be bound: it is not JSON]")
 
 
 class TestMcp:

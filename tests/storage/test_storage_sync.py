@@ -38,5 +38,6 @@ def test_a_folder_that_cannot_be_synced(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "ptrace" in done.stderr:
         pytest.skip("this machine allows no tracing")
-    assert "OperatorError: The folder" in done.stderr.splitlines()[-1]
+    error, hint = done.stderr.splitlines()[-2:]
+    assert "OperatorError: The folder" in error and "Check the disk" in hint
     assert "cannot be synced" in done.stderr
