@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from artificer.core.record import FIRST_READS, RecordReader
+from artificer.core.record import FIRST_READS, LineReader
 from artificer.errors import InvalidValueError
 from artificer.values.canon import canonical
 
@@ -23,9 +23,9 @@ def bodies(journal: Path) -> list[bytes]:
     return [line["record"].encode() for line in lines if "$blob" not in line.get("record", "$blob")]
 
 
-def later() -> RecordReader:
+def later() -> LineReader:
     """A reader that has read as many records as are read kind by kind."""
-    reader = RecordReader()
+    reader = LineReader()
     (body, *_) = bodies(JOURNALS[0])
     for _ in range(FIRST_READS):
         reader.read(body)
@@ -38,7 +38,7 @@ LATER = later()
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda journal: journal.stem)
 def test_a_first_record_is_what_a_later_one_is(journal: Path) -> None:
     for body in bodies(journal):
-        first, last = RecordReader().read(body), LATER.read(body)
+        first, last = LineReader().read(body), LATER.read(body)
         assert type(first) is type(last) and first == last
 
 
@@ -70,7 +70,7 @@ def test_what_is_no_record_is_refused_in_the_same_words(change: Any) -> None:
     change(body)
     data = canonical(body)
     with pytest.raises(InvalidValueError) as first:
-        RecordReader().read(data)
+        LineReader().read(data)
     with pytest.raises(InvalidValueError) as last:
         LATER.read(data)
     assert (first.value.pointer, first.value.reason) == (last.value.pointer, last.value.reason)

@@ -83,7 +83,7 @@ takes msgspec to learn all kinds: as much as some thousand records.
 """
 
 
-class RecordReader:
+class LineReader:
     """Reads records: the first ones with what their own kinds take, the others more quickly."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ def _by_tag(union: Any) -> dict[str, ValueReader[Any]]:
 
 _DOLLAR = ord("$")
 
-_records = RecordReader()
+_records = LineReader()
 
 
 def encode(line: EventLine | IntentLine) -> tuple[bytes, list[bytes]]:
