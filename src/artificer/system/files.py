@@ -20,6 +20,15 @@ def packaged(package: ModuleType, *names: str) -> str:
     return Path(package.__path__[0]).joinpath(*names).read_text(encoding="utf-8")
 
 
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from all others, whatever its name; None if it cannot be found."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def private_folder(path: Path) -> None:
     """Create a folder and its missing parents with access for the owner only, for any umask.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from artificer.errors import AuthorError
+from artificer.system.files import identity_of
 
 
 class Connection(sqlite3.Connection):
@@ -38,7 +38,7 @@ class Connection(sqlite3.Connection):
 
 def refuse_inherited(path: Path) -> None:
     """Raise AuthorError for a file that was open in the process that has forked this one."""
-    if _inherited and _identity(path) in _inherited:
+    if _inherited and identity_of(path) in _inherited:
         raise AuthorError(
             f"The process that has forked this one had {path} open: it cannot be opened here.",
             hint="Fork before a world is opened or after it is closed; or start the process with "
@@ -49,16 +49,9 @@ def refuse_inherited(path: Path) -> None:
 _inherited: set[tuple[int, int]] = set()
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    with suppress(OSError):
-        found = path.stat()
-        return found.st_dev, found.st_ino
-    return None
-
-
 def _after_fork() -> None:
     for connection, path in list(Connection.open_here.items()):
-        if (identity := _identity(path)) is not None:
+        if (identity := identity_of(path)) is not None:
             _inherited.add(identity)
         _never_close(connection)
     Connection.open_here.clear()

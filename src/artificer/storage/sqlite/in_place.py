@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from artificer.errors import OperatorError
+from artificer.system.files import identity_of
 
 
 class FilesInPlace:
@@ -16,7 +17,7 @@ class FilesInPlace:
 
     def __init__(self, path: Path) -> None:
         files = [Path(f"{path}{end}") for end in ("", "-wal", "-shm", "-anchor")]
-        self._known = [(file, identity) for file in files if (identity := _identity(file))]
+        self._known = [(file, identity) for file in files if (identity := identity_of(file))]
 
     def check(self) -> None:
         """Check that they are still the same ones, before an effect.
@@ -25,17 +26,9 @@ class FilesInPlace:
             OperatorError: one of them is not. The effect must not start.
         """
         for file, identity in self._known:
-            if _identity(file) != identity:
+            if identity_of(file) != identity:
                 raise OperatorError(
                     f"{file} was removed, moved or replaced while it was in use.",
                     hint="No effect starts, because what is recorded now may be lost. End all that "
                     "uses the world, put its files back together, and run `artificer verify`.",
                 )
-
-
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

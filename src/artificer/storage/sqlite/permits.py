@@ -7,7 +7,6 @@ known to be dead comes free before its lease ends.
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
 import time
@@ -20,6 +19,7 @@ from artificer.ownership.job_leases import PREFIX
 from artificer.ownership.process import ProcessOwner, owner_of
 from artificer.ports import LimitReached, Permit, SharedLimit
 from artificer.storage.sqlite.cache import is_damage, open_cache, remove_cache, unusable_cache
+from artificer.system.files import identity_of
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class SqlitePermits:
         self._path = folder / "permits.db"
         self._owner: ProcessOwner | None = None
         self._db: sqlite3.Connection | None = None
-        self._file = (0, 0)
+        self._file: tuple[int, int] | None = None
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -111,10 +111,10 @@ class SqlitePermits:
     def _opened(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
-                if self._db is None or self._file != _file_at(self._path):
+                if self._db is None or self._file != identity_of(self._path):
                     self._close()
                     self._db = open_cache(self._path, _TABLES)
-                    self._file = _file_at(self._path)
+                    self._file = identity_of(self._path)
                     # Of before the machine was started again: its clock began at zero.
                     self._db.execute("DELETE FROM permits WHERE since > ?", (time.monotonic(),))
                 yield self._db
@@ -187,11 +187,3 @@ def _holder(permit: str, owner: str) -> str:
     when the studio dies that has taken it.
     """
     return "" if permit.startswith(PREFIX) else owner
-
-
-def _file_at(path: Path) -> tuple[int, int]:
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except FileNotFoundError:
-        return 0, 0
-    return found.st_dev, found.st_ino
