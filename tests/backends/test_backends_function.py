@@ -11,7 +11,7 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -300,6 +300,17 @@ def test_a_tool_is_pickled_by_its_name_as_a_function_is() -> None:
     assert pickle.loads(pickle.dumps(agent)) == agent
 
 
+def speechless() -> Iterator[int]:
+    """A result that fails to say why it cannot be written."""
+
+    class Odd(Exception):
+        def __str__(self) -> str:
+            raise KeyError("status")
+
+    yield 1
+    raise Odd
+
+
 @pytest.mark.req("function-results")
 class TestResults:
     async def test_values_arrive_typed_and_defaults_are_the_functions_own(self) -> None:
@@ -332,7 +343,9 @@ class TestResults:
         assert lost in caplog.text
 
     @pytest.mark.parametrize(
-        "fails", [b"\xff\x00", [[]], {"paid": {(1, 2): object}}], ids=["bytes", "circular", "type"]
+        "fails",
+        [b"\xff\x00", [[]], {"paid": {(1, 2): object}}, speechless()],
+        ids=["bytes", "circular", "type", "speechless"],
     )
     async def test_neither_is_one_that_cannot_be_written(self, fails: Any) -> None:
         """A model that read of a failure would pay again."""

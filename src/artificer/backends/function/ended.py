@@ -43,15 +43,19 @@ def returned(result: Any) -> Ended:
     except NoJsonError as error:  # not a failure of the function: it may have changed something
         return Ended("error", f"{_RAN} {error}", str(error))
     except Exception as error:  # noqa: BLE001 - the code of the result's type may raise anything
-        why = clip(f"{type(error).__name__}: {error}", MAX_ERROR)
-        return Ended("error", f"{_RAN} Its result has no JSON form: {why}", places(error))
+        why = f"{_RAN} Its result has no JSON form: {_shown_error(error)}"
+        return Ended("error", why, places(error))
     return Ended("ok", shown(text), attachments=attachments, data=data)
 
 
 def failed(error: BaseException) -> Ended:
     """Return the end of a function that has raised an error."""
-    text = clip(f"{type(error).__name__}: {message_of(error)}", MAX_ERROR)
-    return Ended("error", text, places(error))
+    return Ended("error", _shown_error(error), places(error))
+
+
+def _shown_error(error: BaseException) -> str:
+    """Return what a model reads of an error."""
+    return clip(f"{type(error).__name__}: {message_of(error)}", MAX_ERROR)
 
 
 def end_of(function: Callable[..., Any], arguments: dict[str, Any]) -> Ended:
