@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from artificer.contracts.schema_cost import SchemaReferences
 from artificer.contracts.schema_repeats import may_have_too_many, takes_too_long
-from artificer.contracts.schema_unions import hide_branches, meant_branches, tag_of, types_of
+from artificer.contracts.schema_unions import branch_types, hide_branches, meant_branches, tag_of
 from artificer.errors import ToolDefinitionError
 from artificer.values.base import JsonObject, JsonValue, Plain, Problem
 from artificer.values.by_identity import ByIdentity
@@ -129,7 +129,7 @@ class Schema:
             return _explain(error)
         branches = _at(self._schema, error.schema_path)
         meant = meant_branches(branches, error.instance)
-        if meant == [] and (types := types_of(branches)):
+        if meant == [] and (types := branch_types(branches)):
             return [_wrong_type(pointer(list(error.instance_path)), types, error.instance)]
         if meant is not None and len(meant) == 1:
             within = pointer(list(error.instance_path))

@@ -62,7 +62,7 @@ def meant_branches(branches: Sequence[JsonValue], value: JsonValue) -> list[Json
     return [branch for branch in typed if _has_constants(branch, value)] or typed
 
 
-def types_of(branches: Sequence[JsonValue]) -> list[str]:
+def branch_types(branches: Sequence[JsonValue]) -> list[str]:
     """Return the types that the branches of a union take, if each one names its own."""
     found: list[str] = []
     for branch in branches:

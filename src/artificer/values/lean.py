@@ -53,7 +53,7 @@ class LeanByClass(dict[type, Callable[[Any], Any]]):
 
     def _at_first(self, kind: type[Struct]) -> Lean:
         """Return the function for the first uses of a kind, the last of which replaces it."""
-        of, uses = LEAN, 0
+        of, tag, uses = LEAN, _tag(kind), 0
         defaults = {name: d for name, d in _defaults(kind).items() if name not in self._without}
 
         def lean(value: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class LeanByClass(dict[type, Callable[[Any], Any]]):
                 member = getattr(value, name)
                 if member is not default and member != default:
                     out[name] = of[member.__class__](member)
-            return out | _tag(kind)
+            return out | tag
 
         return lean
 

@@ -27,7 +27,8 @@ class ValueType(msgspec.StructMeta):
         if tag_field in namespace:
             options["tag"] = namespace[tag_field]
         hints = namespace.get("__annotations__", {})
-        own = (n for n, hint in hints.items() if "Text" in str(hint) and _TEXT.search(str(hint)))
+        written = ((n, hint) for n, hint in hints.items() if isinstance(hint, str))
+        own = (n for n, hint in written if "Text" in hint and _TEXT.search(hint))
         texts = tuple(n for base in bases for n in getattr(base, "_texts", ())) + tuple(own)
         if texts:
             namespace.setdefault("__post_init__", _mend)
