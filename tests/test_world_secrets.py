@@ -17,9 +17,11 @@ from artificer.cli.main import cli
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.record import EventLine
+from artificer.errors import ArtificerError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.cleaning import MAX_HELD, CleanDeltas, cleaned_reply
 from artificer.runtime.watching.observe import Observer
+from artificer.values.base import JsonObject
 from artificer.values.blocks import ReasoningBlock, TextBlock
 from artificer.values.model import (
     ArgumentsDelta,
@@ -128,6 +130,20 @@ async def test_what_a_providers_error_repeats_is_recorded_without_secrets(tmp_pa
     found = everything_below(tmp_path)
     assert SECRET.encode() not in found
     assert b"Bad key [secret GITHUB_TOKEN]" in found
+
+
+@pytest.mark.req("secret-model")
+async def test_no_part_of_a_secret_is_in_what_a_provider_raises() -> None:
+    """A long text is cut only where its secrets are gone: a part of one would not be found."""
+
+    def fail(body: JsonObject) -> ModelReply:
+        raise ValueError("x" * 485 + SECRET)
+
+    async with World.in_memory() as world:
+        with pytest.raises(ArtificerError, match="raised ValueError: x") as caught:
+            await world.run("Hello.", Agent(kind="chat", model=ScriptedProvider(fail)))
+    assert SECRET[:5] not in caught.value.message
+    assert "[secret GITHUB_TOKEN]" in caught.value.message
 
 
 CLEAN = Redactor({"K": SECRET}).clean

@@ -13,8 +13,7 @@ from artificer.core.intents import Compact, Generate
 from artificer.core.reported import counted
 from artificer.core.rules import since
 from artificer.core.state import RunState
-from artificer.errors import ArtificerError, InvalidValueError
-from artificer.plugins import described
+from artificer.errors import ArtificerError, InvalidValueError, message_of
 from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
 from artificer.runtime.effects_log import ms_since, tell
@@ -239,7 +238,7 @@ class ModelRequests(Struct, frozen=True):
                 raise
             raise provider_error(
                 provider,
-                f"raised {self.clean(described(error))}",
+                f"raised {type(error).__name__}: {self.clean(message_of(error))}",
                 "A provider returns a ModelFailure for what can go wrong. Fix it and resume the "
                 "run.",
             ) from error
