@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from artificer.core.spec import Limits
 from artificer.values.base import Value
@@ -14,6 +15,8 @@ from artificer.values.blocks import (
     Message,
     ToolResultBlock,
 )
+
+_KINDS = frozenset({ImageBlock, AudioBlock, FileBlock})
 
 
 class Attached(Value):
@@ -58,8 +61,8 @@ def attached_to(message: Message) -> list[AttachedBlock]:
     for block in message.blocks:
         if type(block) is ToolResultBlock:
             of_results += block.attachments
-        elif type(block) is ImageBlock or type(block) is AudioBlock or type(block) is FileBlock:
-            own.append(block)
+        elif type(block) in _KINDS:
+            own.append(cast(AttachedBlock, block))
     return own + of_results
 
 

@@ -59,17 +59,8 @@ def approval_answered(state: RunState, event: ev.ApprovalAnswered) -> Step:
 
 def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     """When the last call of the turn is answered, the model reads all answers."""
-    call = answered(call_of(state, event.intent), event.status, event.content)
-    if event.attachments:
-        call = call.replace(attachments=event.attachments)
+    call = _returned(call_of(state, event.intent), event)
     state = _counted(state, event)
-    if event.status == "ok":
-        call = call.replace(
-            artifact=event.artifact,
-            withdrawn=event.withdrawn,
-            data=event.data,
-            handover=event.handover,
-        )
     if event.status == "ambiguous" and call.verdict is not None:
         doubt = Doubt(call_id=call.id, tool=call.verdict.tool, arguments=call.verdict.arguments)
         state = state.replace(doubts=(*state.doubts, doubt))
@@ -78,6 +69,20 @@ def tool_returned(state: RunState, event: ev.ToolReturned) -> Step:
     if event.taint is not None and state.taint is None:
         state = state.replace(taint=event.taint)
     return dispatch(state)
+
+
+def _returned(call: CallState, event: ev.ToolReturned) -> CallState:
+    """Give a call its result, with whatever one that ended well has made."""
+    result = {"status": event.status, "content": event.content, "attachments": event.attachments}
+    if event.status != "ok":
+        return call.replace(**result)
+    return call.replace(
+        **result,
+        artifact=event.artifact,
+        withdrawn=event.withdrawn,
+        data=event.data,
+        handover=event.handover,
+    )
 
 
 def call_waiting(state: RunState, event: ev.CallWaiting) -> Step:
@@ -246,7 +251,7 @@ def _in_the_way(state: RunState, other: CallState, verdict: Verdict) -> bool:
 
 
 def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:
-    tool = state.run_spec.tools().get(verdict.tool)
+    tool = state.run_spec.tool(verdict.tool)
     if tool is None or verdict.arguments is None:
         raise InvariantError(f"The gate let an unreadable call of {verdict.tool!r} through.")
     return CallTool(

@@ -45,7 +45,7 @@ def with_words(state: RunState, text: str, attachments: tuple[AttachedBlock, ...
 
 def labelled(state: RunState, call: CallState) -> RunState:
     """The state after a tool was performed, with the taint that its result brings."""
-    tool = state.run_spec.tools().get(call.verdict.tool) if call.verdict else None
+    tool = state.run_spec.tool(call.verdict.tool) if call.verdict else None
     taint = tainted(state.taint, tool, call.id)
     return state if taint is state.taint else state.replace(taint=taint)
 

@@ -23,7 +23,7 @@ def resolved_by(state: RunState, call: CallTool, late: ReceiptIgnored) -> DoubtR
     doubt = Doubt(call_id=call.call_id, tool=call.tool, arguments=call.arguments)
     if doubt not in state.doubts:
         return None
-    tool = state.run_spec.tools().get(call.tool)
+    tool = state.run_spec.tool(call.tool)
     result = "Its result is in the journal."
     if tool is not None and tool.trust == "trusted":
         result = f"Its result, as JSON text: {canonical(late.content).decode()}"

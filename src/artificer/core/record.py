@@ -89,18 +89,20 @@ class LineReader:
     def __init__(self) -> None:
         self._left = FIRST_READS
         self._all: ValueReader[Line] = ValueReader(Line, "the record")
+        self.read: Callable[[bytes], Line] = self._read_first
+        """Read a record. Raises InvalidValueError."""
         self._unread: ValueReader[_UnreadEvent | _UnreadIntent] = ValueReader(
             _UnreadEvent | _UnreadIntent, "the record"
         )
         self._tagged: ValueReader[_Tagged] = ValueReader(_Tagged, "the kind")
         self._events, self._intents = _by_tag(Event), _by_tag(Intent)
 
-    def read(self, body: bytes) -> Line:
-        """Read a record. Raises InvalidValueError."""
-        if self._left > 0:
-            self._left -= 1
-            with suppress(InvalidValueError, KeyError):  # the reader of all says what is wrong
-                return self._read_one(body)
+    def _read_first(self, body: bytes) -> Line:
+        self._left -= 1
+        if self._left <= 0:
+            self.read = self._all.read
+        with suppress(InvalidValueError, KeyError):  # the reader of all says what is wrong
+            return self._read_one(body)
         return self._all.read(body)
 
     def _read_one(self, body: bytes) -> Line:

@@ -126,7 +126,7 @@ def _insists(state: RunState, choice: Choice) -> bool:
 def _request(state: RunState, choice: Choice, examined: Examined) -> str | None:
     """Return a request to the model, if any: no two requests for one prompt are the same."""
     limits, parts = state.run_spec.limits, []
-    may_withdraw = state.run_spec.tools().get(WITHDRAW) is not None
+    may_withdraw = state.run_spec.tool(WITHDRAW) is not None
     faults = blocking(examined.findings)
     if not choice.narrative.strip() and not state.artifacts:
         parts.append(_cut_to_nothing(limits.max_tokens) if state.stop == "max_tokens" else EMPTY)

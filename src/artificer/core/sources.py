@@ -103,7 +103,7 @@ def _label(
     spec: RunSpec, verdict: Verdict, sources: Sequence[CallSource], last: dict[str, int]
 ) -> str:
     """Return the label of a call; ``last`` are the numbers that this turn has given to tools."""
-    tool = spec.tools().get(verdict.tool)
+    tool = spec.tool(verdict.tool)
     if verdict.verdict not in ("allow", "ask") or tool is None or tool.backend == "artifact":
         return ""
     number = last[tool.name] = (last.get(tool.name) or _last_number(sources, tool.name)) + 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from artificer.builds.facts import BuildRequested
 from artificer.contracts.capabilities import Capabilities
-from artificer.contracts.definition import Toolset
+from artificer.contracts.definition import ToolDefinition, Toolset
 from artificer.contracts.model_settings import Decimal, RequestSettings
 from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import PROMPTED, RunKind
@@ -209,6 +209,10 @@ class RunSpec(CheckedValue):
         """The toolset, parsed."""
         return _parsed(self.toolset)
 
+    def tool(self, name: str) -> ToolDefinition | None:
+        """The tool of that name, or None."""
+        return _by_name(self.toolset).get(name)
+
     @property
     def belongs_to_build(self) -> bool:
         """Whether a build started the run, not another agent."""
@@ -262,3 +266,8 @@ def _cache_key(system: str, tools: str) -> str:
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Toolset:
     return Toolset.read(text)
+
+
+@lru_cache(maxsize=64)
+def _by_name(toolset: str) -> dict[str, ToolDefinition]:
+    return {tool.name: tool for tool in _parsed(toolset).tools}

@@ -33,7 +33,7 @@ def possibly_running(ledger: Ledger, pending: Sequence[Intent]) -> dict[int, str
 def _has_run(spec: RunSpec, intent: Intent) -> bool:
     if spec.submission is None or not isinstance(intent, CallTool):
         return False
-    tool = spec.tools().get(intent.tool)
+    tool = spec.tool(intent.tool)
     return tool is not None and tool.origin in AGENT_ORIGINS
 
 

@@ -54,15 +54,14 @@ def read_chain(
         TamperedError: a record was changed, removed, added or moved, or its blob is gone.
     """
     start = start or Head()
-    seq, prev = start.seq, start.hash
-    for record in records:
-        seq += 1
+    prev, fetch = start.hash, blobs.get
+    for seq, record in enumerate(records, start.seq + 1):
         if record.seq != seq:
             raise _tampered(run, seq, " is missing.")
         if type(record) is not CheckedRecord and digest_of(record.body) != record.hash:
             raise _tampered(run, seq, ": its bytes were changed.")
         try:
-            line = decode(record.body, blobs.get)
+            line = decode(record.body, fetch)
         except NotFoundError as error:
             raise _tampered(run, seq, f" lacks what it cites: {error.message}") from error
         if line.prev != prev or line.seq != seq or line.run != run:

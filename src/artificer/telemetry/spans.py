@@ -260,7 +260,7 @@ class Telemetry(Observer):
 
     def _begin_call(self, traced: _TracedRun, call: CallState, start: int) -> Span:
         name = call.verdict.tool if call.verdict else ""
-        tool = traced.state.run_spec.tools().get(name)
+        tool = traced.state.run_spec.tool(name)
         facts: Attributes = {
             "gen_ai.operation.name": "execute_tool",
             **_call(name, call.id),

@@ -104,7 +104,7 @@ async def tools_of_child(world: WorldResources, run: str, spec: RunSpec) -> list
     """
     config, storage = world.config, world.storage
     folder, kind = build_folder(config, run), KINDS[spec.kind].delivers
-    delivers = spec.tools().get(tool_of(kind)) if kind else None
+    delivers = spec.tool(tool_of(kind)) if kind else None
     if not _project_file(folder).is_file() or delivers is None:
         raise OperatorError(
             f"This run belongs to the build {spec.parent}.", hint=f"artificer resume {spec.parent}"

@@ -142,7 +142,7 @@ def _is_bound(state: RunState, verdict: Verdict) -> bool:
     """Whether a verdict let a call through whose artifact says that it is bound."""
     if not bindable.is_bindable(verdict.tool) or verdict.verdict not in _RUNS:
         return False
-    tool = state.run_spec.tools().get(verdict.tool)
+    tool = state.run_spec.tool(verdict.tool)
     if tool is None or tool.backend != "artifact" or verdict.arguments is None:
         return False
     return _has_data(verdict.tool, _object(verdict.arguments))
@@ -154,7 +154,7 @@ def _has_data(tool: str, arguments: JsonObject) -> bool:
 
 
 def _follows(state: RunState, call: ToolUseBlock, verdict: Verdict, blobs: BlobStore) -> bool:
-    tool = state.run_spec.tools().get(verdict.tool)
+    tool = state.run_spec.tool(verdict.tool)
     arguments = parse_object(call.arguments)
     if tool is None or not isinstance(arguments, dict):
         return False
