@@ -230,7 +230,7 @@ _NAMES = {
     "runtime.keeping": ("CollectedBlobs", "StorageCheck"),
     "runtime.proving.kept": ("Compared", "KeptHeads"),
     "runtime.progress": ("ReportProgress",),
-    "runtime.proving.replay": ("Divergence",),
+    "runtime.proving.divergence": ("Divergence",),
     "runtime.listing.summary": ("RunSummary",),
     "runtime.proving.verify": ("Verification",),
     "backends.workspace.service": ("Resolved", "VersionConflict", "Workspaces"),

@@ -236,9 +236,9 @@ from artificer.runtime.proving.compare import Comparison as Comparison
 from artificer.runtime.proving.compare import Difference as Difference
 from artificer.runtime.proving.compare import First as First
 from artificer.runtime.proving.compare import TurnDifference as TurnDifference
+from artificer.runtime.proving.divergence import Divergence as Divergence
 from artificer.runtime.proving.kept import Compared as Compared
 from artificer.runtime.proving.kept import KeptHeads as KeptHeads
-from artificer.runtime.proving.replay import Divergence as Divergence
 from artificer.runtime.proving.verify import Verification as Verification
 from artificer.values.base import Digest as Digest
 from artificer.values.base import JsonObject as JsonObject
