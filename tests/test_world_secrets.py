@@ -146,6 +146,51 @@ async def test_no_part_of_a_secret_is_in_what_a_provider_raises() -> None:
     assert "[secret GITHUB_TOKEN]" in caught.value.message
 
 
+@tool(effect="pure")
+async def waits(fails: bool) -> str:
+    """Return or raise a long text with a secret where it is cut."""
+    return long_text(fails)
+
+
+@tool(effect="pure")
+def in_thread(fails: bool) -> str:
+    """Return or raise a long text with a secret where it is cut."""
+    return long_text(fails)
+
+
+@tool(effect="pure", isolation="process")
+def apart(fails: bool) -> str:
+    """Return or raise a long text with a secret where it is cut."""
+    return long_text(fails)
+
+
+def long_text(fails: bool) -> str:
+    if fails:
+        raise ValueError("x" * 1_980 + SECRET)
+    return "x" * 15_995 + SECRET + "x" * 40_000
+
+
+@pytest.mark.req("secret-function")
+@pytest.mark.parametrize("fails", [False, True])
+async def test_no_part_of_a_secret_is_in_what_a_function_returns_or_raises(fails: bool) -> None:
+    tools = [waits, in_thread, apart]
+    script = [*(reply(call(one.definition.name, fails=fails)) for one in tools), say("Done.")]
+    async with World.in_memory() as world:
+        run = await world.run(
+            "Try it.", Agent(kind="chat", model=ScriptedProvider(script), tools=tools)
+        )
+        events = [
+            line.event
+            for line in (await world.archive.history(run.id)).lines
+            if isinstance(line, EventLine)
+        ]
+    texts = [event.content for event in events if isinstance(event, ev.ToolReturned)]
+    assert len(texts) == 3
+    for text in texts:
+        assert len(text) > 1_900
+        assert SECRET[:5] not in text and SECRET[-5:] not in text
+
+
 CLEAN = Redactor({"K": SECRET}).clean
 
 

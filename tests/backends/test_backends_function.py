@@ -23,10 +23,15 @@ from tools_support import appears, standard_input, stays
 
 from artificer.agent import Agent
 from artificer.backends.function.decorator import FunctionTool, tool
+from artificer.backends.function.ended import MAX_CONTENT
 from artificer.backends.function.executor import FunctionExecutor
 from artificer.contracts.schema import compile_schema
+from artificer.core.events import ToolReturned
+from artificer.core.record import events_of
 from artificer.errors import AuthorError, ToolDefinitionError
 from artificer.ports import Call, Receipt, RunContext
+from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.world import World
 
 
 class Colour(enum.Enum):
@@ -380,16 +385,34 @@ class TestResults:
 
         assert (await perform(give)).content == content
 
-    async def test_a_long_result_keeps_head_and_tail(self) -> None:
+    async def test_a_long_result_is_whole_and_only_an_enormous_one_is_cut(self) -> None:
         @tool
-        def long() -> str:
+        def long(length: int) -> str:
             """Be long."""
-            return "a" * 500_000 + "z"
+            return "a" * length + "z"
 
-        content = (await perform(long)).content
-        assert len(content) < 32_100
+        assert (await perform(long, length=500_000)).content == "a" * 500_000 + "z"
+        content = (await perform(long, length=MAX_CONTENT)).content
+        assert len(content) < MAX_CONTENT + 100
         assert content.startswith("aaa") and content.endswith("z")
         assert "characters left out" in content
+
+    async def test_the_run_keeps_the_whole_of_a_result_that_its_model_reads_in_part(self) -> None:
+        @tool(effect="pure")
+        def long() -> str:
+            """Be long."""
+            return "".join(f"line {n}\n" for n in range(20_000))
+
+        script = ScriptedProvider([reply(call("long")), say("Done.")])
+        async with World.in_memory() as world:
+            run = await world.run("Try it.", Agent(script, tools=[long], kind="chat"))
+            lines = (await world.archive.history(run.id)).lines
+            (event,) = (e for e in events_of(lines) if isinstance(e, ToolReturned))
+            assert event.whole is not None
+            whole = world.storage.blobs.get(event.whole).decode()
+        assert whole == long.function()
+        assert event.content.endswith(f"line 19999\n\n(the whole result is {event.whole})")
+        assert "characters left out" in event.content and len(event.content) < 32_200
 
     @pytest.mark.parametrize("as_async", [True, False])
     async def test_an_exception_is_an_error_without_its_traceback(

@@ -6,17 +6,23 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from artificer.backends.function.results import (
     NoJsonError,
     data_of,
-    shown,
+    readable,
     split_result,
     text_of,
 )
 from artificer.errors import message_of, places
 from artificer.ports import Attachment
-from artificer.values.text import clip
+from artificer.values.text import clip, head_and_tail
+
+MAX_CONTENT = 10_000_000
+"""Characters of a result that are kept; of a longer one, its beginning and its end. How many of
+them a model reads is a limit of its run.
+"""
 
 MAX_ERROR = 2_000
 """Characters of an exception's message that a model reads."""
@@ -25,13 +31,24 @@ _RAN = "The function ran to its end."
 
 
 class Ended(Struct, frozen=True):
-    """The end of a function: what the model reads, its data, and the places of an error."""
+    """The end of a function: its result or error as text, its data, and the places of an error."""
 
     status: Literal["ok", "error"]
     content: str
     trace: str = ""
     attachments: tuple[Attachment, ...] = ()
     data: str | None = None
+
+    def cut(self, clean: Callable[[str], str]) -> Ended:
+        """Return the end with no more text than is kept. ``clean`` takes secrets out of a text
+        first, or a part of one could be left where it is cut.
+        """
+        ok = self.status == "ok"
+        if len(self.content) <= (MAX_CONTENT if ok else MAX_ERROR):
+            return self
+        text = clean(self.content)
+        shown = head_and_tail(text, MAX_CONTENT) if ok else clip(text, MAX_ERROR)
+        return replace(self, content=shown)
 
 
 def returned(result: Any) -> Ended:
@@ -45,7 +62,7 @@ def returned(result: Any) -> Ended:
     except Exception as error:  # noqa: BLE001 - the code of the result's type may raise anything
         why = f"{_RAN} Its result has no JSON form: {_shown_error(error)}"
         return Ended("error", why, places(error))
-    return Ended("ok", shown(text), attachments=attachments, data=data)
+    return Ended("ok", readable(text), attachments=attachments, data=data)
 
 
 def failed(error: BaseException) -> Ended:
@@ -54,8 +71,7 @@ def failed(error: BaseException) -> Ended:
 
 
 def _shown_error(error: BaseException) -> str:
-    """Return what a model reads of an error."""
-    return clip(f"{type(error).__name__}: {message_of(error)}", MAX_ERROR)
+    return readable(f"{type(error).__name__}: {message_of(error)}")
 
 
 def end_of(function: Callable[..., Any], arguments: dict[str, Any]) -> Ended:

@@ -7,7 +7,6 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -37,13 +36,21 @@ CANCEL_GRACE = 1.0
 
 
 class FunctionExecutor:
-    """Performs the calls of function tools. ``deps`` are the dependencies of the run."""
+    """Performs the calls of function tools. ``deps`` are the dependencies of the run, and ``clean``
+    takes secrets out of a text.
+    """
 
-    def __init__(self, tools: Sequence[FunctionTool[..., Any]], deps: Any = None) -> None:
+    def __init__(
+        self,
+        tools: Sequence[FunctionTool[..., Any]],
+        deps: Any = None,
+        clean: Callable[[str], str] = str,
+    ) -> None:
         """Raises ToolDefinitionError when two tools share a name, or one lacks its ``deps``."""
         self._tools = {tool.definition.name: tool for tool in tools}
         self._definitions = toolset(tuple(tool.definition for tool in tools)).tools
         self._deps = deps
+        self._clean = clean
         if deps is None:
             refuse_missing_deps(tools)
 
@@ -63,7 +70,8 @@ class FunctionExecutor:
             return refuse(call.definition.name, error.problems)
         if tool.definition.isolation == "process":
             place, seconds = place_of(tool.function), call.definition.timeout_ms / 1000
-            return _receipt(call, await _run_in_process(place, call.arguments, seconds, call))
+            ended = await _run_in_process(place, call.arguments, seconds, call)
+            return _receipt(call, ended and ended.cut(self._clean))
         return await self._perform(tool, tool.function, arguments, call)
 
     async def probe(self, call: Call) -> Probed:
@@ -96,24 +104,26 @@ class FunctionExecutor:
         if tool._signature.context:
             arguments[tool._signature.context] = context_of(call, self._deps)
         if inspect.iscoroutinefunction(function):
-            return await _in_loop(function(**arguments), call)
-        return await _in_thread(partial(end_of, function, arguments), call)
+            return await _in_loop(function(**arguments), call, self._clean)
+        return await _in_thread(lambda: end_of(function, arguments).cut(self._clean), call)
 
 
 def executors(
     tools: Sequence[FunctionTool[..., Any]], context: ExecutorContext
 ) -> Iterable[Executor]:
     """Return the executor of a run's functions."""
-    yield FunctionExecutor(tools, context.deps)
+    yield FunctionExecutor(tools, context.deps, context.redactor.clean)
 
 
 # --- in the event loop --------------------------------------------------------------------------
 
 
-async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
+async def _in_loop(
+    work: Coroutine[Any, Any, Any], call: Call, clean: Callable[[str], str]
+) -> Receipt:
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
-    task = loop.create_task(_guarded(work, over))
+    task = loop.create_task(_guarded(work, over, clean))
     timer = loop.call_later(call.definition.timeout_ms / 1000, _finish, over)
     try:
         await over
@@ -135,12 +145,14 @@ async def _in_loop(work: Coroutine[Any, Any, Any], call: Call) -> Receipt:
     return _receipt(call, task.result())
 
 
-async def _guarded(work: Coroutine[Any, Any, Any], over: asyncio.Future[None]) -> Ended:
+async def _guarded(
+    work: Coroutine[Any, Any, Any], over: asyncio.Future[None], clean: Callable[[str], str]
+) -> Ended:
     """Await a function's work, and finish a future at its end: `asyncio.wait` takes longer."""
     try:
-        return returned(await work)
+        return returned(await work).cut(clean)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
-        return failed(error)
+        return failed(error).cut(clean)
     finally:
         _finish(over)
 

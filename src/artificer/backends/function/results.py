@@ -16,10 +16,7 @@ from artificer.ports import Attachment
 from artificer.ports.attachment import block_of
 from artificer.values.canon import canonical
 from artificer.values.exact_json import in_order, is_json
-from artificer.values.text import head_and_tail, well_formed
-
-MAX_CONTENT = 32_000
-"""Characters of a result that a model is given: its beginning and its end."""
+from artificer.values.text import well_formed
 
 
 class NoJsonError(TypeError):
@@ -64,10 +61,9 @@ def _written(value: Any) -> str:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def shown(text: str) -> str:
-    """Return the part of a result's text that the model reads."""
-    readable = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be stored
-    return head_and_tail(readable, MAX_CONTENT)
+def readable(text: str) -> str:
+    """Return a text without lone surrogates, which cannot be stored."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def data_of(result: Any, text: str) -> str | None:
