@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 PEERS  := .venv-peers
+CRASH  := .venv-crash
 MUTATE := .venv-mutants
 SITE   := .venv-site
 BIN    := $(VENV)/bin
@@ -71,8 +72,8 @@ bench-studio: $(VENV)/.dev  ## measure the studio: in a browser, watched by many
 bench-cluster: $(VENV)/.dev  ## measure workers of one world in PostgreSQL
 	@$(BIN)/python bench/cluster.py
 
-bench-crash: $(PEERS)/.bench  ## kill this and the peers everywhere, and count what it costs
-	@$(PEERS)/bin/python bench/crash/run.py
+bench-crash: $(CRASH)/.crash  ## kill this and the peers everywhere, and count what it costs
+	@$(CRASH)/bin/python bench/crash/run.py
 
 bench-crash-cluster: $(VENV)/.dev  ## kill, stop and cut off workers and their servers, and count what it costs
 	@$(BIN)/python bench/crash/cluster.py
@@ -131,6 +132,10 @@ $(PEERS)/.bench: requirements/bench.lock pyproject.toml
 	@echo "Installing the peers into $(PEERS) …"
 	$(call apart,$(PEERS))
 
+$(CRASH)/.crash: requirements/crash.lock pyproject.toml
+	@echo "Installing the peers that keep runs into $(CRASH) …"
+	$(call apart,$(CRASH))
+
 $(MUTATE)/.mutants: requirements/mutants.lock pyproject.toml
 	@echo "Installing the mutation tool into $(MUTATE) …"
 	$(call apart,$(MUTATE))
@@ -153,7 +158,8 @@ lock: $(VENV)/.dev  ## resolve the locked versions again
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group lint --output-file requirements/dev.lock
 	@$(filter-out pyproject.toml,$(LOCK)) --upgrade --group docs --output-file requirements/docs.lock
 	@$(LOCK) --upgrade --group bench --output-file requirements/bench.lock
+	@$(LOCK) --upgrade --group crash --output-file requirements/crash.lock
 	@$(LOCK) --upgrade $(EXTRAS) --group test --group mutants --constraints requirements/dev.lock --output-file requirements/mutants.lock
 
 clean:  ## remove what was installed and made
-	rm -rf $(VENV) $(PEERS) $(MUTATE) $(SITE) mutants site .demo
+	rm -rf $(VENV) $(PEERS) $(CRASH) $(MUTATE) $(SITE) mutants site .demo
