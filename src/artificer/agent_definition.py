@@ -70,8 +70,8 @@ class ChildOptions(TypedDict, total=False):
     deps: Any
 
 
-class AgentFields(TypedDict, total=False):
-    """The fields of an :class:`AgentDefinition`, as keyword arguments."""
+class AgentFieldsWithoutOutput(TypedDict, total=False):
+    """The fields of an :class:`AgentDefinition` other than its output, as keyword arguments."""
 
     model: str | Provider | Sequence[str | Provider] | None
     kind: AgentKind | None
@@ -81,10 +81,15 @@ class AgentFields(TypedDict, total=False):
     policy: Policy | None
     limits: Limits | None
     settings: ModelSettings | Sequence[ModelSettings] | None
-    output: Output | None
     check: OutputValidator | None
     capabilities: Capabilities | None
     deps_factory: DepsFactory | None
+
+
+class AgentFields(AgentFieldsWithoutOutput, total=False):
+    """The fields of an :class:`AgentDefinition`, as keyword arguments."""
+
+    output: Output | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from artificer.agent import Agent
 from artificer.config import load_config
@@ -11,14 +11,42 @@ from artificer.plugins import load
 from artificer.system.blocking import wait_for
 
 if TYPE_CHECKING:
-    from artificer.agent_definition import AgentFields
+    from collections.abc import Awaitable, Callable
+
+    from artificer.agent_definition import AgentFields, AgentFieldsWithoutOutput
     from artificer.config import Config
+    from artificer.contracts.output import OutputT
     from artificer.ports import Approver, Prompt
     from artificer.runs import Run
     from artificer.runtime.watching.observe import Observer
     from artificer.wiring.conversation import EarlierMessages
 
 
+@overload
+def run(
+    prompt: Prompt,
+    agent: Agent | None = None,
+    *,
+    output: type[OutputT] | Callable[..., Awaitable[OutputT]] | Callable[..., OutputT],
+    approver: Approver | None = None,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    history: EarlierMessages | None = None,
+    deps: Any = None,
+    **fields: Unpack[AgentFieldsWithoutOutput],
+) -> Run[OutputT]: ...
+@overload
+def run(
+    prompt: Prompt,
+    agent: Agent[OutputT] | None = None,
+    *,
+    approver: Approver | None = None,
+    observer: Observer | None = None,
+    run_id: str | None = None,
+    history: EarlierMessages | None = None,
+    deps: Any = None,
+    **fields: Unpack[AgentFields],
+) -> Run[OutputT]: ...
 def run(
     prompt: Prompt,
     agent: Agent | None = None,

@@ -15,6 +15,7 @@ _NAMES = {
     "agent_definition": (
         "AgentDefinition",
         "AgentFields",
+        "AgentFieldsWithoutOutput",
         "AgentKind",
         "AgentTool",
         "ChildOptions",

@@ -9,6 +9,7 @@ from artificer.agent_arguments import RunArguments as RunArguments
 from artificer.agent_arguments import StreamArguments as StreamArguments
 from artificer.agent_definition import AgentDefinition as AgentDefinition
 from artificer.agent_definition import AgentFields as AgentFields
+from artificer.agent_definition import AgentFieldsWithoutOutput as AgentFieldsWithoutOutput
 from artificer.agent_definition import AgentKind as AgentKind
 from artificer.agent_definition import AgentTool as AgentTool
 from artificer.agent_definition import ChildOptions as ChildOptions
