@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from artificer.errors import OperatorError
-from artificer.system.sqlite_forks import Connection, refuse_inherited
+from artificer.system.sqlite_forks import connect
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -126,27 +126,18 @@ class ReadOnlyDatabase:
         used = any(log is not None and log[1] for log in logs)
         if not used and not self._always_copied:
             self._way = "still"
-            return self._connect(self._path, "mode=ro&immutable=1")
+            return sqlite3.connect(  # it takes no locks, so a fork may use it
+                f"{self._path.as_uri()}?mode=ro&immutable=1",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+            )
         shared = logs[0] is not None and Path(f"{self._path}-shm").exists()
         if shared and not (self._cannot_share or self._always_copied):
-            refuse_inherited(self._path)
             self._way = "shared"
-            return self._connect(self._path, "mode=ro")
+            return connect(self._path, self._busy_seconds, "ro")
         self._way = "copied"
-        return self._connect(self._copy(), "mode=rw")
-
-    def _connect(self, path: Path, how: str) -> sqlite3.Connection:
-        db = sqlite3.connect(
-            f"{path.as_uri()}?{how}",
-            uri=True,
-            timeout=self._busy_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=Connection,
-        )
-        if self._way != "still":  # without locks
-            db.opened(path)
-        return db
+        return connect(self._copy(), self._busy_seconds, "rw")
 
     def _copy(self) -> Path:
         import shutil  # both: few worlds have to be copied

@@ -11,53 +11,56 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
-from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from artificer.errors import AuthorError
 from artificer.system.files import identity_of
 
 
-class Connection(sqlite3.Connection):
-    """A connection that a fork of this process neither closes nor opens again.
+def connect(path: Path, busy_seconds: float, mode: str = "rwc") -> sqlite3.Connection:
+    """Open a file, for any thread, one at a time. A fork of this process leaves it alone.
 
-    Pass it as the ``factory`` of `sqlite3.connect`, and then call `opened`.
+    Raises:
+        AuthorError: it was open in the process that has forked this one.
     """
-
-    open_here: ClassVar[WeakKeyDictionary[Connection, Path]] = WeakKeyDictionary()
-
-    def opened(self, path: Path) -> None:
-        """Note which file this is a connection to."""
-        self.open_here[self] = path
-
-    def close(self) -> None:
-        """Close it. May be called more than once."""
-        self.open_here.pop(self, None)
-        super().close()
-
-
-def refuse_inherited(path: Path) -> None:
-    """Raise AuthorError for a file that was open in the process that has forked this one."""
     if _inherited and identity_of(path) in _inherited:
         raise AuthorError(
             f"The process that has forked this one had {path} open: it cannot be opened here.",
             hint="Fork before a world is opened or after it is closed; or start the process with "
             "multiprocessing's start method spawn or forkserver.",
         )
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=busy_seconds,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=_Connection,
+    )
+    _open_here[connection] = path
+    return connection
 
 
+class _Connection(sqlite3.Connection):
+    def close(self) -> None:
+        """Close it. May be called more than once."""
+        _open_here.pop(self, None)
+        super().close()
+
+
+_open_here: WeakKeyDictionary[_Connection, Path] = WeakKeyDictionary()
 _inherited: set[tuple[int, int]] = set()
 
 
 def _after_fork() -> None:
-    for connection, path in list(Connection.open_here.items()):
+    for connection, path in list(_open_here.items()):
         if (identity := identity_of(path)) is not None:
             _inherited.add(identity)
         _never_close(connection)
-    Connection.open_here.clear()
+    _open_here.clear()
 
 
-def _never_close(connection: Connection) -> None:
+def _never_close(connection: sqlite3.Connection) -> None:
     """Keep a connection for ever: at its end, a process closes all that it still has."""
     import ctypes  # rarely needed
 

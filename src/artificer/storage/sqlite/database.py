@@ -17,8 +17,8 @@ from artificer.errors import (
 )
 from artificer.ports import Durability
 from artificer.storage.chain import FORMAT, genesis
+from artificer.system import sqlite_forks
 from artificer.system.files import private_file, private_folder, sync_folder
-from artificer.system.sqlite_forks import Connection, refuse_inherited
 from artificer.values.release import RELEASE
 
 FAULTS = (sqlite3.Error, UnicodeDecodeError, InvalidValueError)
@@ -107,7 +107,6 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
         OperatorError: the file cannot be opened, or is locked for longer than ``busy_seconds``.
         AuthorError: it was open in the process that has forked this one.
     """
-    refuse_inherited(path)
     try:
         private_folder(path.parent)
         private_file(path)
@@ -116,17 +115,9 @@ def connect(path: Path, durability: Durability, busy_seconds: float) -> sqlite3.
             f"The journal {path} cannot be created: {error}.",
             hint="Check the folder's permissions and the space on the disk.",
         ) from error
-    db: Connection | None = None
+    db: sqlite3.Connection | None = None
     try:
-        # The connection is handed from thread to thread, and used by one at a time.
-        db = sqlite3.connect(
-            path,
-            timeout=busy_seconds,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=Connection,
-        )
-        db.opened(path)
+        db = sqlite_forks.connect(path, busy_seconds)
         _configure(db, durability)
         if _is_empty(db):
             _create(db)

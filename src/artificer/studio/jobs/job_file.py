@@ -10,7 +10,7 @@ from threading import RLock
 
 from artificer.errors import OperatorError
 from artificer.system.files import private_file, private_folder
-from artificer.system.sqlite_forks import Connection, refuse_inherited
+from artificer.system.sqlite_forks import connect
 
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS jobs (
@@ -82,16 +82,9 @@ def _opened(path: Path | None) -> sqlite3.Connection:
     if path is not None:
         private_folder(path.parent)
         private_file(path)
-        refuse_inherited(path)
-    db = sqlite3.connect(
-        path or ":memory:",
-        timeout=10,
-        isolation_level=None,
-        check_same_thread=False,
-        factory=Connection,
-    )
-    if path is not None:
-        db.opened(path)
+        db = connect(path, busy_seconds=10)
+    else:
+        db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
     for table in _TABLES:
