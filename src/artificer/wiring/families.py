@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -103,11 +103,9 @@ async def end_children(world: WorldResources, run: str, state: RunState) -> None
     before their end; so this is done whenever someone looks after such a run.
     """
     if why := caller_ended(state):
-        await _end_called(world, run, state.run_spec, why)
-        return
-    for status, why in _LEFT.items():
-        if calls := _calls_with(state, status):
-            await _end_called(world, run, state.run_spec, why, calls=calls)
+        await _end_called(world, run, state.run_spec, lambda _: why)
+    elif left := _left_calls(state):
+        await _end_called(world, run, state.run_spec, left.get)
 
 
 async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
@@ -121,8 +119,8 @@ async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
     state = await state_of(storage, run)
     if why and not await has_signal_of(storage.signals, run, state, Cancel):
         return await _end_child(world, run, state, why)
-    why = "The run that called it is to end."
-    await _end_called(world, run, state.run_spec, why, apart=True)
+    ends = "The run that called it is to end."
+    await _end_called(world, run, state.run_spec, lambda _: ends, apart=True)
     return False
 
 
@@ -130,19 +128,20 @@ async def _end_called(
     world: WorldResources,
     run: str,
     spec: RunSpec,
-    why: str,
+    why_of: Callable[[str], str | None],
     *,
     apart: bool = False,
-    calls: Set[str] | None = None,
 ) -> None:
-    """End the runs that a run has called: all, or those that are executed ``apart`` from it, or
-    those of some ``calls``."""
+    """End the runs of a run's calls for which there is a reason: all of them, or those that are
+    executed ``apart`` from it.
+    """
     if not _calls_agents(spec):
         return
     storage = world.storage
     lines = (await load(storage.journal, storage.blobs, run)).lines
     for child, intent in agent_calls(run, lines).items():
-        if calls is not None and intent.call_id not in calls:
+        why = why_of(intent.call_id)
+        if why is None:
             continue
         try:
             found = (await load(storage.journal, storage.blobs, child)).state
@@ -185,11 +184,12 @@ _LEFT = {
 """Why the run of a call is ended, by the status of the call's result."""
 
 
-def _calls_with(state: RunState, status: str) -> set[str]:
+def _left_calls(state: RunState) -> dict[str, str]:
+    """Return the calls whose answer nobody reads, each with the reason."""
     if not _calls_agents(state.run_spec):
-        return set()
+        return {}
     results = (b for m in state.history for b in m.blocks if isinstance(b, ToolResultBlock))
-    return {result.tool_use_id for result in results if result.status == status}
+    return {each.tool_use_id: _LEFT[each.status] for each in results if each.status in _LEFT}
 
 
 def _calls_agents(spec: RunSpec) -> bool:
