@@ -28,7 +28,7 @@ from artificer.backends.function.executor import FunctionExecutor
 from artificer.contracts.schema import compile_schema
 from artificer.core.events import ToolReturned
 from artificer.core.record import events_of
-from artificer.errors import AuthorError, ToolDefinitionError
+from artificer.errors import AuthorError, ConfigError, ToolDefinitionError
 from artificer.ports import Call, Receipt, RunContext
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.world import World
@@ -46,6 +46,13 @@ class Point(BaseModel):
 
 class Tree(BaseModel):
     children: list[Tree] = []
+
+
+class Unreadable(list[str]):
+    """A list that is read from somewhere else, which fails."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise OSError("the connection is closed")
 
 
 def call_of(function_tool: FunctionTool[..., Any], **arguments: Any) -> Call:
@@ -349,8 +356,8 @@ class TestResults:
 
     @pytest.mark.parametrize(
         "fails",
-        [b"\xff\x00", [[]], {"paid": {(1, 2): object}}, speechless()],
-        ids=["bytes", "circular", "type", "speechless"],
+        [b"\xff\x00", [[]], {"paid": {(1, 2): object}}, speechless(), Unreadable()],
+        ids=["bytes", "circular", "type", "speechless", "list"],
     )
     async def test_neither_is_one_that_cannot_be_written(self, fails: Any) -> None:
         """A model that read of a failure would pay again."""
@@ -550,6 +557,16 @@ class TestProcess:
         file = tmp_path / "file"
         assert (await perform(functions.leave_behind, path=str(file))).content == "left"
         assert await stays(file)
+
+    async def test_a_working_directory_that_is_gone_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        folder.rmdir()
+        with pytest.raises(ConfigError, match="working directory cannot be found"):
+            await perform(functions.doubled, n=4)
 
     def test_the_definition_promises_it(self) -> None:
         assert functions.look.definition.isolation == "process"

@@ -53,8 +53,8 @@ class Ended(Struct, frozen=True):
 
 def returned(result: Any) -> Ended:
     """Return the end of a function that has returned a result."""
-    rest, attachments = split_result(result)
     try:
+        rest, attachments = split_result(result)
         text = text_of(rest)
         data = data_of(rest, text)
     except NoJsonError as error:  # not a failure of the function: it may have changed something

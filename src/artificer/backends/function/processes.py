@@ -20,6 +20,7 @@ from artificer.backends.function.ended import Ended
 from artificer.backends.process.pipes import PipeReader
 from artificer.backends.process.start import Process, start
 from artificer.ports import Call
+from artificer.system.home import working_directory
 from artificer.values.base import JsonObject
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
@@ -72,7 +73,8 @@ def _facts(call: Call) -> JsonObject:
 
 def _start(request: JsonObject, lock: Path | None) -> tuple[Process, int]:
     """Start the process, and return it with the descriptor that its report comes from."""
-    path = [entry or str(Path.cwd()) for entry in sys.path]
+    folder = working_directory()
+    path = [entry or str(folder) for entry in sys.path]
     request = {**request, "path": [*path], "python_path": os.environ.get("PYTHONPATH")}
     readable, writable = os.pipe()
     try:
@@ -82,7 +84,7 @@ def _start(request: JsonObject, lock: Path | None) -> tuple[Process, int]:
             process = start(
                 [sys.executable, "-m", _CHILD],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
-                cwd=Path.cwd(),
+                cwd=folder,
                 streams=(file.fileno(), writable, 2),
                 lock=lock,
             )
