@@ -1,4 +1,4 @@
-"""A journal around another one, which tests break at a point."""
+"""Journals that tests break: around another one, at a point; or with certain records."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from artificer.ports import (
     RunHead,
     Spending,
 )
+from artificer.storage.memory import MemoryJournal
 
 
 class WrappedJournal:
@@ -56,3 +57,14 @@ class WrappedJournal:
 
     async def runs(self, before: str | None = None, limit: int | None = None) -> list[RunHead]:
         return await self.inner.runs(before, limit)
+
+
+class Saying(MemoryJournal):
+    """A journal that holds whatever it is told to."""
+
+    def __init__(self, records: list[Record]) -> None:
+        super().__init__()
+        self.records = records
+
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        return self.records

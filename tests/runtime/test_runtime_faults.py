@@ -48,7 +48,7 @@ from artificer.testing.rig import Rig, unpaired
 from artificer.values.blocks import TextBlock, ToolResultBlock
 from artificer.values.canon import digest_of
 from artificer.values.model import ModelFailure
-from wrapped_journal import WrappedJournal
+from wrapped_journal import Saying, WrappedJournal
 
 UNKNOWN = "sha256:" + "0" * 64
 
@@ -357,17 +357,6 @@ class TestStorageFaults:
         assert before == 2, "the prompt and the first intent"
         state = await rig.resume([say("y" * 10_000)])
         assert (state.status, len(state.narrative or "")) == ("completed", 10_000)
-
-
-class Saying(MemoryJournal):
-    """A journal that holds whatever it is told to."""
-
-    def __init__(self, records: list[Record]) -> None:
-        super().__init__()
-        self.records = records
-
-    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
-        return self.records
 
 
 async def recorded(journal: Journal, blobs: BlobStore) -> str:

@@ -15,6 +15,7 @@ from artificer.runtime.proving.replay import Replay, replay
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig
 from artificer.values.canon import digest_of
+from wrapped_journal import Saying
 
 OTHER = "sha256:" + "0" * 64
 
@@ -61,17 +62,6 @@ async def chained(rig: Rig, lines: list[Line], damaged: int | None = None) -> Me
         return journal
     broken = Record("run", damaged, records[damaged - 1].hash, b"{}")
     return Saying([*records[: damaged - 1], broken, *records[damaged:]])
-
-
-class Saying(MemoryJournal):
-    """A journal that has certain records."""
-
-    def __init__(self, records: list[Record]) -> None:
-        super().__init__()
-        self.records = records
-
-    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
-        return self.records
 
 
 async def replayed(rig: Rig, journal: MemoryJournal, provider: Provider | None = None) -> Replay:
