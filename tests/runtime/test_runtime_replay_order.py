@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from artificer.core.events import CallsJudged
 from artificer.core.record import EventLine, Line, decode, encode
 from artificer.errors import OperatorError
 from artificer.ports import Call, Head, Provider, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.proving import replay as replaying
 from artificer.runtime.proving.replay import Replay, replay
+from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.testing.rig import Rig
 from artificer.values.canon import digest_of
@@ -120,3 +122,36 @@ class TestOrder:
         assert (found.divergence.seq, found.divergence.actual) == (2, "No such model.")
         assert (found.events, found.intents, found.requests) == (1, 0, 0)
         assert lines[1].seq == 2
+
+    async def test_what_was_compared_on_the_record_that_diverges_is_named(self) -> None:
+        """Of a verdict that was changed, this says what was changed."""
+        rig, lines = await recorded(2)
+        place = next(n for n, line in enumerate(lines) if is_judged(line))
+        judged = lines[place]
+        assert isinstance(judged, EventLine) and isinstance(judged.event, CallsJudged)
+        (verdict,) = judged.event.verdicts
+        denied = verdict.replace(verdict="denied", content="No.")
+        lines[place] = judged.replace(event=judged.event.replace(verdicts=(denied,)))
+        found = await replayed(rig, await chained(rig, lines))
+        assert found.divergence is not None and found.divergence.seq == judged.seq
+        assert found.drift == [
+            f"CallsJudged (intent 2); call {verdict.call_id}: recorded denied, now allow"
+        ]
+
+    async def test_an_error_of_the_storage_comes_after_what_stands_before_it(self) -> None:
+        class Breaks(MemoryStore):
+            def get(self, digest: str) -> bytes:
+                raise OSError("The cable is out.")
+
+        rig = Rig()
+        await rig.run([say("x" * 20_000)])
+        lines = [decode(r.body, rig.blobs.get) for r in await rig.journal.read("run")]
+        with pytest.raises(OSError, match="cable"):
+            await replay(await chained(rig, lines), Breaks(), "run", ScriptedProvider([]))
+        lines[0] = lines[0].replace(state=OTHER)
+        found = await replay(await chained(rig, lines), Breaks(), "run", ScriptedProvider([]))
+        assert found.divergence is not None and found.divergence.seq == 1
+
+
+def is_judged(line: Line) -> bool:
+    return isinstance(line, EventLine) and isinstance(line.event, CallsJudged)

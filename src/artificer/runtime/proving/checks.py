@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from artificer.core.events import CallsJudged, Event, ReplyChecked, RunFinished
@@ -17,10 +18,9 @@ from artificer.core.outputs import outputs_of
 from artificer.core.policy import Consult
 from artificer.ports import BlobStore, Provider
 from artificer.runtime.cited_data import data_for
-from artificer.runtime.load import UNREDUCED
 from artificer.runtime.proving.bindings import unfaithful
-from artificer.runtime.proving.divergence import Diverged, Divergence, failed
-from artificer.runtime.proving.steps import EventStep, Followed, IntentStep
+from artificer.runtime.proving.divergence import FAILURES, Diverged, Divergence, failed
+from artificer.runtime.proving.steps import FACTS, EventStep, Followed, IntentStep
 from artificer.runtime.requests.prepared import Requests, asks
 
 OneStep = TypeVar("OneStep", EventStep, IntentStep)
@@ -38,13 +38,16 @@ class Checks:
 
     def first(self, steps: Followed) -> Divergence | None:
         """Return the first divergence among some steps, and note on each what was compared."""
-        events, intents, first = steps.events, steps.intents, steps.divergence
-        first = _before(first, self._is_faithful, events)
-        first = _before(first, _has_outputs, [s for s in events if s.line.outputs is not None])
-        first = _before(first, _has_state, events)
-        first = _before(first, _is_expected, intents)
-        first = _before(first, self._has_request, [s for s in intents if asks(s.expected)])
-        return _before(first, self._compare_fact, [s for s in events if s.fact is not None])
+        events, intents = steps.events, steps.intents
+        facts = [step for step in events if step.fact is not None]
+        found = _Found(steps.divergence, _FOLLOWED)
+        found = _sooner(found, 0, self._is_faithful, events)
+        found = _sooner(found, 1, self._compare_fact, facts)
+        found = _sooner(found, 2, _has_outputs, events)
+        found = _sooner(found, 4, _has_state, events)
+        found = _sooner(found, 4, _is_expected, intents)
+        found = _sooner(found, 5, self._has_request, intents)
+        return found.divergence
 
     def _is_faithful(self, step: EventStep) -> None:
         for found in unfaithful(step.before, step.line.event, self._blobs):
@@ -53,8 +56,10 @@ class Checks:
 
     def _has_request(self, step: IntentStep) -> None:
         line, intent = step.line, step.expected
+        if not asks(intent):
+            return
         step.compared = False
-        if self._requests is None or line.request is None or not asks(intent):
+        if self._requests is None or line.request is None:
             return
         prepared, actual = self._requests.prepare(step.state, intent)
         if actual != line.request:
@@ -70,35 +75,51 @@ class Checks:
         event, state, intent = step.line.event, step.before, step.fact
         judges, spec = self._judges, state.run_spec
         if isinstance(event, CallsJudged) and judges.consult is None and spec.policy.cedar:
-            step.unchecked = len(event.verdicts)
+            step.verdicts_unchecked = len(event.verdicts)
         elif isinstance(event, ReplyChecked) and spec.checked_by:
-            step.unchecked = 1
-        elif intent is not None:
+            step.replies_unchecked = 1
+        elif intent is not None and isinstance(event, FACTS):
             if data := data_for(state, intent, self._blobs):
                 judges = replace(judges, sources=data)
             fact, _ = establish(state, intent, event.at, judges)
             if fact != event:
                 decided = "".join(f"; {one}" for one in _decided_otherwise(event, fact))
-                step.drift = f"{event.type} (intent {intent.n}){decided}"
+                step.drift = f"{event.type} (intent {event.intent}){decided}"
 
 
-def _before(
-    first: Divergence | None, check: Callable[[OneStep], None], steps: Sequence[OneStep]
-) -> Divergence | None:
-    """Return what a check finds in the steps before the ``first`` divergence, or that."""
+class _Found(Struct, frozen=True):
+    """The first divergence so far, if there is one, and the rank of what has found it: of several
+    on one record, that of the lowest rank is the first.
+    """
+
+    divergence: Divergence | None
+    rank: int
+
+
+_FOLLOWED = 3
+"""The rank of what does not follow, as the checks of the state before it have lower ones."""
+
+
+def _sooner(
+    found: _Found, rank: int, check: Callable[[OneStep], None], steps: Sequence[OneStep]
+) -> _Found:
+    """Return what a check finds, if it comes sooner than what was found before, or that."""
+    last = None if found.divergence is None else found.divergence.seq - (rank >= found.rank)
     seq = 0
     try:
         for step in steps:
             seq = step.line.seq
-            if first is not None and seq >= first.seq:
+            if last is not None and seq > last:
                 break
             check(step)
-    except (Diverged, *UNREDUCED) as error:
-        return failed(seq, error)
-    return first
+    except FAILURES as error:
+        return _Found(failed(seq, error), rank)
+    return found
 
 
 def _has_outputs(step: EventStep) -> None:
+    if step.line.outputs is None:
+        return
     outputs, _ = outputs_of(step.before, step.line.event)
     if outputs != step.line.outputs:
         raise Diverged(step.line.seq, "outputs", str(step.line.outputs), str(outputs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from artificer.errors import ArtificerError, TamperedError
+from artificer.runtime.load import UNREDUCED
 
 
 class Divergence(Struct, frozen=True):
@@ -22,6 +23,10 @@ class Diverged(Exception):
     def __init__(self, seq: int, what: str, expected: str, actual: str) -> None:
         super().__init__(what)
         self.divergence = Divergence(seq, what, expected, actual)
+
+
+FAILURES = (Diverged, *UNREDUCED)
+"""Errors of a record that is not what this program makes of those before it."""
 
 
 def failed(seq: int, error: Exception) -> Divergence:

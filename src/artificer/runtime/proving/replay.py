@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from artificer.core.events import CallsJudged
 from artificer.core.policy import Consult
 from artificer.core.record import Line
 from artificer.ports import BlobStore, Journal, Provider
@@ -68,8 +67,7 @@ async def replay(
     report, follower, checks = Replay(run), Follower(), Checks(provider, consult, blobs)
     for lines, damage in _parts(read_chain(run, records, blobs)):
         steps = follower.follow(lines)
-        steps.divergence = steps.divergence or damage
-        report.divergence = checks.first(steps)
+        report.divergence = checks.first(steps) or damage
         _count(report, steps)
         if report.divergence is not None:
             return report
@@ -90,24 +88,26 @@ def _parts(chain: Iterator[Line]) -> Iterator[tuple[list[Line], Divergence | Non
                 lines = []
     except UNREDUCED as error:
         damage = failed(seq + 1, error)
+    except Exception:  # of somebody else's storage: what comes before it is looked at first
+        yield lines, None
+        raise
     yield lines, damage
 
 
 def _count(report: Replay, steps: Followed) -> None:
-    """Count the steps that come before the divergence."""
-    events, intents = steps.events, steps.intents
+    """Count the steps that come before the divergence, and what was compared on its record too."""
+    events, intents, compared = steps.events, steps.intents, steps.events
     if report.divergence is not None:
-        events = [step for step in events if step.line.seq < report.divergence.seq]
-        intents = [step for step in intents if step.line.seq < report.divergence.seq]
+        first = report.divergence.seq
+        compared = [step for step in events if step.line.seq <= first]
+        events = [step for step in events if step.line.seq < first]
+        intents = [step for step in intents if step.line.seq < first]
     report.events += len(events)
     report.intents += len(intents)
     for step in events[-1:]:
         report.digest = step.line.state
     report.requests += sum([step.compared is True for step in intents])
     report.requests_unchecked += sum([step.compared is False for step in intents])
-    report.drift += [step.drift for step in events if step.drift]
-    for step in events:
-        if step.unchecked and isinstance(step.line.event, CallsJudged):
-            report.verdicts_unchecked += step.unchecked
-        elif step.unchecked:
-            report.replies_unchecked += step.unchecked
+    report.drift += [step.drift for step in compared if step.drift]
+    report.verdicts_unchecked += sum([step.verdicts_unchecked for step in compared])
+    report.replies_unchecked += sum([step.replies_unchecked for step in compared])

@@ -20,27 +20,26 @@ from artificer.core.late import resolved_by
 from artificer.core.record import EventLine, IntentLine, Line
 from artificer.core.state import RunPhase, RunState
 from artificer.core.transitions import reduce
-from artificer.runtime.load import UNREDUCED
-from artificer.runtime.proving.divergence import Diverged, Divergence, failed
+from artificer.runtime.proving.divergence import FAILURES, Diverged, Divergence, failed
 
-_FACTS = (CallsJudged, ReplyChecked, RunFinished)
+FACTS = (CallsJudged, ReplyChecked, RunFinished)
 """The receipts of inline intents."""
 
 
 class EventStep(Struct):
     """An event, with the states before and after it.
 
-    ``fact`` is the inline intent whose receipt it is, where that is to be established again; so
-    many of its facts are ``unchecked``. ``drift`` says what this release would word or judge
-    differently.
+    ``fact`` is the inline intent whose receipt it is, where that is to be established again, and
+    ``drift`` says what this release would word or judge differently.
     """
 
     line: EventLine
     before: RunState
     after: RunState
     fact: Intent | None = None
-    unchecked: int = 0
     drift: str = ""
+    verdicts_unchecked: int = 0
+    replies_unchecked: int = 0
 
 
 class IntentStep(Struct):
@@ -56,7 +55,7 @@ class IntentStep(Struct):
 
 
 class Followed(Struct):
-    """The steps of some records, up to a divergence."""
+    """The steps of some records, up to a divergence. An event that does not follow is the last."""
 
     events: list[EventStep] = field(default_factory=list)
     intents: list[IntentStep] = field(default_factory=list)
@@ -82,8 +81,8 @@ class Follower:
                 if isinstance(line, IntentLine):
                     steps.intents.append(self._intent(line))
                 else:
-                    steps.events.append(self._event(line))
-        except (Diverged, *UNREDUCED) as error:
+                    self._event(line, steps.events)
+        except FAILURES as error:
             steps.divergence = failed(seq, error)
         return steps
 
@@ -99,7 +98,7 @@ class Follower:
             return None
         return Divergence(seq, f"intent {missing.n}", missing.type, "the journal ends")
 
-    def _event(self, line: EventLine) -> EventStep:
+    def _event(self, line: EventLine, steps: list[EventStep]) -> None:
         if self._expected:
             missing = self._expected[0]
             raise Diverged(line.seq, f"intent {missing.n}", missing.type, line.event.type)
@@ -107,17 +106,19 @@ class Follower:
         if self._facts and self._unchecked() and type(event) is not ReplyChecked:
             self._facts.clear()
         fact, drift = None, ""
-        if self._facts and type(event) in _FACTS and before.phase is not RunPhase.FINISHED:
+        if self._facts and type(event) in FACTS and before.phase is not RunPhase.FINISHED:
             fact = self._facts.popleft()
         if type(event) is DoubtResolved and not event.letter:
             drift = self._compare_evidence(line.seq, event)
         self._before = event
-        self._state, intents = reduce(before, event)
+        step = EventStep(line, before, before, fact, drift)
+        steps.append(step)
+        step.after, intents = reduce(before, event)
+        self._state = step.after
         for intent in intents:
             self._expected.append(intent)
             if type(intent) in INLINE:
                 self._facts.append(intent)
-        return EventStep(line, before, self._state, fact, drift=drift)
 
     def _unchecked(self) -> bool:
         """Whether a reply waits for the agent's own code, which is asked after a commit."""
