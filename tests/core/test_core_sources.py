@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from artificer.contracts.definition import ToolDefinition, toolset
+from artificer.contracts.definition import ToolDefinition, Toolset, toolset
 from artificer.core.sources import CallSource, labels_of
 from artificer.core.spec import RunSpec
 from artificer.core.verdict import Verdict
@@ -87,3 +87,12 @@ class TestLabels:
             "disks#10003",
         )
         assert long.looked == 1
+
+
+@pytest.mark.req("gate-total")
+def test_of_two_tools_with_one_name_every_part_takes_the_first() -> None:
+    """Only a journal of somebody else's has two: `toolset` refuses them."""
+    first, other = TOOLS[0], TOOLS[0].replace(effect="once")
+    spec = SPEC.replace(toolset=Toolset(tools=(first, other)).to_text())
+    assert spec.tool("disks") == spec.tools().get("disks") == first
+    assert spec.tool("none") is None

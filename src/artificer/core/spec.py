@@ -270,4 +270,5 @@ def _parsed(text: str) -> Toolset:
 
 @lru_cache(maxsize=64)
 def _by_name(toolset: str) -> dict[str, ToolDefinition]:
-    return {tool.name: tool for tool in _parsed(toolset).tools}
+    # Of two with one name, as only somebody else's journal has them, the first, as the gate does.
+    return {tool.name: tool for tool in reversed(_parsed(toolset).tools)}
