@@ -16,7 +16,7 @@ from artificer.backends.secrets.redaction import Redactor
 from artificer.cli.main import cli
 from artificer.config import Config
 from artificer.core import events as ev
-from artificer.core.record import EventLine
+from artificer.core.record import EventLine, events_of
 from artificer.errors import ArtificerError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.cleaning import MAX_HELD, CleanDeltas, cleaned_reply
@@ -179,16 +179,35 @@ async def test_no_part_of_a_secret_is_in_what_a_function_returns_or_raises(fails
         run = await world.run(
             "Try it.", Agent(kind="chat", model=ScriptedProvider(script), tools=tools)
         )
-        events = [
-            line.event
-            for line in (await world.archive.history(run.id)).lines
-            if isinstance(line, EventLine)
-        ]
+        events = events_of((await world.archive.history(run.id)).lines)
     texts = [event.content for event in events if isinstance(event, ev.ToolReturned)]
     assert len(texts) == 3
     for text in texts:
         assert len(text) > 1_900
         assert SECRET[:5] not in text and SECRET[-5:] not in text
+
+
+@pytest.mark.req("secret-function")
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_secret_that_is_not_utf_8_is_not_in_what_a_function_says(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "ghp_Ab3dE6gH9jK2\udce9mN5pQ8rS"
+    monkeypatch.setenv("GITHUB_TOKEN", secret)
+
+    @tool(effect="pure")
+    async def say_it() -> str:
+        """Say it."""
+        if fails:
+            raise ValueError(secret)
+        return secret
+
+    async with World.in_memory() as world:
+        model = ScriptedProvider([reply(call("say_it")), say("Done.")])
+        run = await world.run("Try it.", Agent(model, kind="chat", tools=[say_it]))
+        lines = (await world.archive.history(run.id)).lines
+        (event,) = (e for e in events_of(lines) if isinstance(e, ev.ToolReturned))
+    assert "[secret GITHUB_TOKEN]" in event.content and "ghp_" not in event.content
 
 
 CLEAN = Redactor({"K": SECRET}).clean

@@ -22,6 +22,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from tools_support import appears, standard_input, stays
 
 from artificer.agent import Agent
+from artificer.backends.function import processes
 from artificer.backends.function.decorator import FunctionTool, tool
 from artificer.backends.function.ended import MAX_CONTENT
 from artificer.backends.function.executor import FunctionExecutor
@@ -31,6 +32,7 @@ from artificer.core.record import events_of
 from artificer.errors import AuthorError, ConfigError, ToolDefinitionError
 from artificer.ports import Call, Receipt, RunContext
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.storage.remote.blobs import MAX_BLOB
 from artificer.world import World
 
 
@@ -381,7 +383,7 @@ class TestResults:
             (None, "null"),
             (2**70, str(2**70)),
             (["ä", 1.0], '["ä",1]'),
-            ("\ud800", "?"),
+            ("\ud800", "\ufffd"),
         ],
     )
     async def test_text_passes_and_the_rest_is_json(self, result: Any, content: str) -> None:
@@ -403,6 +405,9 @@ class TestResults:
         assert len(content) < MAX_CONTENT + 100
         assert content.startswith("aaa") and content.endswith("z")
         assert "characters left out" in content
+
+    def test_a_worker_over_http_can_store_the_longest(self) -> None:
+        assert 4 * (MAX_CONTENT + 1_000) <= MAX_BLOB
 
     async def test_the_run_keeps_the_whole_of_a_result_that_its_model_reads_in_part(self) -> None:
         @tool(effect="pure")
@@ -557,6 +562,15 @@ class TestProcess:
         file = tmp_path / "file"
         assert (await perform(functions.leave_behind, path=str(file))).content == "left"
         assert await stays(file)
+
+    async def test_a_result_that_is_too_long_for_its_report_says_that_it_ran(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else a model would take it for a failure, and call again."""
+        monkeypatch.setattr(processes, "MAX_REPORT_BYTES", 100_000)
+        receipt = await perform(tool(effect="pure", isolation="process")(functions.rows))
+        assert receipt.status == "error"
+        assert receipt.content.startswith("The function ran to its end. Its result has more")
 
     async def test_a_working_directory_that_is_gone_is_named(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import orjson
 from msgspec import Struct, structs
@@ -43,11 +43,16 @@ from artificer.values.refusal import not_ok
 from artificer.values.text import head_and_tail
 
 SHORT = 100_000
-"""Characters of the longest text whose secrets are taken out in the event loop: 5 ms of work."""
+"""Characters of the longest text that is looked at in the event loop: taking secrets out of it is
+5 ms of work.
+"""
 
 
 MAX_PROBED = 32_000
 """Characters of each text that a probe returns."""
+
+
+T = TypeVar("T")
 
 
 class ToolCalls(Struct, frozen=True):
@@ -97,7 +102,7 @@ class ToolCalls(Struct, frozen=True):
         data = NO_DATA
         if label and receipt.status == "ok":
             data = await asyncio.to_thread(data_of, receipt, label, self.clean)
-        found = shown(text, data, result_chars)
+        found = await _off_loop(text, partial(shown, text, data, result_chars))
         whole = None
         if found.whole is not None:
             whole = await asyncio.to_thread(self.blobs.put, found.whole)
@@ -137,9 +142,7 @@ class ToolCalls(Struct, frozen=True):
         )
 
     async def _cleaned(self, text: str) -> str:
-        if len(text) <= SHORT:
-            return self.clean(text)
-        return await asyncio.to_thread(self.clean, text)
+        return await _off_loop(text, partial(self.clean, text))
 
     async def _execute(
         self, run: str, intent: CallTool, monitor: CallMonitor, epoch: int
@@ -294,6 +297,11 @@ def _keep(
         blobs.put(found.data)
         kept.append(block_of(found))
     return tuple(kept), note
+
+
+async def _off_loop(text: str, work: Callable[[], T]) -> T:
+    """Do work on a text, in a thread if it is long."""
+    return work() if len(text) <= SHORT else await asyncio.to_thread(work)
 
 
 def _tell_end(run: str, intent: CallTool, duration: int, status: str, text: str) -> None:

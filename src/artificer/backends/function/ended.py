@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,17 +12,16 @@ from msgspec.structs import replace
 from artificer.backends.function.results import (
     NoJsonError,
     data_of,
-    readable,
     split_result,
     text_of,
 )
 from artificer.errors import message_of, places
 from artificer.ports import Attachment
-from artificer.values.text import clip, head_and_tail
+from artificer.values.text import clip, head_and_tail, well_formed
 
-MAX_CONTENT = 10_000_000
-"""Characters of a result that are kept; of a longer one, its beginning and its end. How many of
-them a model reads is a limit of its run.
+MAX_CONTENT = 8_000_000
+"""Characters of a result that are kept; of a longer one, its beginning and its end. A worker over
+HTTP stores that many, whatever they are. How many of them a model reads is a limit of its run.
 """
 
 MAX_ERROR = 2_000
@@ -39,14 +39,14 @@ class Ended(Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     data: str | None = None
 
-    def cut(self, clean: Callable[[str], str]) -> Ended:
+    async def cut(self, clean: Callable[[str], str]) -> Ended:
         """Return the end with no more text than is kept. ``clean`` takes secrets out of a text
-        first, or a part of one could be left where it is cut.
+        first, in a thread, or a part of one could be left where it is cut.
         """
         ok = self.status == "ok"
         if len(self.content) <= (MAX_CONTENT if ok else MAX_ERROR):
             return self
-        text = clean(self.content)
+        text = await asyncio.to_thread(clean, self.content)
         shown = head_and_tail(text, MAX_CONTENT) if ok else clip(text, MAX_ERROR)
         return replace(self, content=shown)
 
@@ -62,7 +62,7 @@ def returned(result: Any) -> Ended:
     except Exception as error:  # noqa: BLE001 - the code of the result's type may raise anything
         why = f"{_RAN} Its result has no JSON form: {_shown_error(error)}"
         return Ended("error", why, places(error))
-    return Ended("ok", readable(text), attachments=attachments, data=data)
+    return Ended("ok", well_formed(text), attachments=attachments, data=data)
 
 
 def failed(error: BaseException) -> Ended:
@@ -71,7 +71,7 @@ def failed(error: BaseException) -> Ended:
 
 
 def _shown_error(error: BaseException) -> str:
-    return readable(f"{type(error).__name__}: {message_of(error)}")
+    return well_formed(f"{type(error).__name__}: {message_of(error)}")
 
 
 def end_of(function: Callable[..., Any], arguments: dict[str, Any]) -> Ended:

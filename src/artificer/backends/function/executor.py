@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -71,7 +72,7 @@ class FunctionExecutor:
         if tool.definition.isolation == "process":
             place, seconds = place_of(tool.function), call.definition.timeout_ms / 1000
             ended = await _run_in_process(place, call.arguments, seconds, call)
-            return _receipt(call, ended and ended.cut(self._clean))
+            return await _receipt(call, ended, self._clean)
         return await self._perform(tool, tool.function, arguments, call)
 
     async def probe(self, call: Call) -> Probed:
@@ -105,7 +106,7 @@ class FunctionExecutor:
             arguments[tool._signature.context] = context_of(call, self._deps)
         if inspect.iscoroutinefunction(function):
             return await _in_loop(function(**arguments), call, self._clean)
-        return await _in_thread(lambda: end_of(function, arguments).cut(self._clean), call)
+        return await _in_thread(partial(end_of, function, arguments), call, self._clean)
 
 
 def executors(
@@ -123,7 +124,7 @@ async def _in_loop(
 ) -> Receipt:
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
-    task = loop.create_task(_guarded(work, over, clean))
+    task = loop.create_task(_guarded(work, over))
     timer = loop.call_later(call.definition.timeout_ms / 1000, _finish, over)
     try:
         await over
@@ -135,24 +136,22 @@ async def _in_loop(
             await asyncio.wait((task,), timeout=CANCEL_GRACE)
             if not task.done():
                 log.error("A tool swallows its cancellation and goes on: %r.", work)
-                call.monitor.outlived(_Unstopped(call, task, lambda: not task.done()))
+                call.monitor.outlived(_Unstopped(call, task, lambda: not task.done(), clean))
     if not task.done():
         return _unstopped(call)
     if not in_time:
-        return _receipt(call, None)
+        return _timed_out(call)
     if task.cancelled():
-        return _receipt(call, Ended("error", "The tool was cancelled."))
-    return _receipt(call, task.result())
+        return Receipt(status="error", content="The tool was cancelled.")
+    return await _receipt(call, task.result(), clean)
 
 
-async def _guarded(
-    work: Coroutine[Any, Any, Any], over: asyncio.Future[None], clean: Callable[[str], str]
-) -> Ended:
+async def _guarded(work: Coroutine[Any, Any, Any], over: asyncio.Future[None]) -> Ended:
     """Await a function's work, and finish a future at its end: `asyncio.wait` takes longer."""
     try:
-        return returned(await work).cut(clean)
+        return returned(await work)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - what a tool raises is its result
-        return failed(error).cut(clean)
+        return failed(error)
     finally:
         _finish(over)
 
@@ -165,7 +164,9 @@ def _finish(future: asyncio.Future[None]) -> None:
 # --- in a thread --------------------------------------------------------------------------------
 
 
-async def _in_thread(function: Callable[[], Ended], call: Call) -> Receipt:
+async def _in_thread(
+    function: Callable[[], Ended], call: Call, clean: Callable[[str], str]
+) -> Receipt:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + call.definition.timeout_ms / 1000
     try:
@@ -177,11 +178,13 @@ async def _in_thread(function: Callable[[], Ended], call: Call) -> Receipt:
         await asyncio.wait((work.ended,), timeout=deadline - loop.time())
     finally:
         if not work.ended.done():
-            _leave(work, call)
-    return _receipt(call, work.ended.result()) if work.ended.done() else _unstopped(call)
+            _leave(work, call, clean)
+    if not work.ended.done():
+        return _unstopped(call)
+    return await _receipt(call, work.ended.result(), clean)
 
 
-def _leave(work: ThreadWork, call: Call) -> None:
+def _leave(work: ThreadWork, call: Call, clean: Callable[[str], str]) -> None:
     """Let a thread continue, and have others learn of it: here, and in other processes."""
     if call.locks is not None:
         held = ExitStack()
@@ -190,7 +193,7 @@ def _leave(work: ThreadWork, call: Call) -> None:
         except OSError as error:
             log.warning("call %s has no lock: %s", call.id, error)
         work.hold(held)
-    call.monitor.outlived(_Unstopped(call, work.ended, lambda: work.alive))
+    call.monitor.outlived(_Unstopped(call, work.ended, lambda: work.alive, clean))
 
 
 # --- what cannot be stopped ---------------------------------------------------------------------
@@ -202,23 +205,24 @@ class _Unstopped(Struct, frozen=True):
     call: Call
     ended: asyncio.Future[Ended]
     is_alive: Callable[[], bool]
+    clean: Callable[[str], str]
 
     @property
     def alive(self) -> bool:
         return self.is_alive()
 
     async def receipt(self) -> Receipt:
-        return _receipt(self.call, await asyncio.shield(self.ended))
+        return await _receipt(self.call, await asyncio.shield(self.ended), self.clean)
 
 
 # --- receipts -----------------------------------------------------------------------------------
 
 
-def _receipt(call: Call, ended: Ended | None) -> Receipt:
+async def _receipt(call: Call, ended: Ended | None, clean: Callable[[str], str]) -> Receipt:
     """Return the receipt of a function that has ended, or was ended because its time was up."""
     if ended is None:
-        seconds = call.definition.timeout_ms / 1000
-        return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")
+        return _timed_out(call)
+    ended = await ended.cut(clean)
     if ended.trace:
         log.warning("Tool %s failed in call %s.\n%s", call.definition.name, call.id, ended.trace)
     return Receipt(
@@ -229,10 +233,15 @@ def _receipt(call: Call, ended: Ended | None) -> Receipt:
     )
 
 
+def _timed_out(call: Call) -> Receipt:
+    seconds = call.definition.timeout_ms / 1000
+    return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")
+
+
 def _unstopped(call: Call) -> Receipt:
     """Return the receipt of a function that continues although its time is up."""
     if call.definition.effect == "pure":
-        return _receipt(call, None)
+        return _timed_out(call)
     seconds = call.definition.timeout_ms / 1000
     detail = (
         f"{call.definition.name}: The tool did not end within {seconds:g} s, and cannot be stopped."

@@ -23,8 +23,8 @@ from artificer.ports import Call
 from artificer.system.home import working_directory
 from artificer.values.base import JsonObject
 
-MAX_REPORT_BYTES = 64 * 1024 * 1024
-"""Bytes read from a process: far above any report, so that only a broken one reaches it."""
+MAX_REPORT_BYTES = 128 * 1024 * 1024
+"""Bytes read from a process. A result of JSON is in its report twice: as text, and as data."""
 
 _CHILD = "artificer.backends.function.child"
 
@@ -51,7 +51,7 @@ async def run_in_process(
     try:
         async with asyncio.timeout(seconds):
             await reader.ended
-            ended = _report(bytes(received))
+            ended = _report(received)
             if ended is None:
                 await process.exited()
     except TimeoutError:
@@ -96,7 +96,10 @@ def _start(request: JsonObject, lock: Path | None) -> tuple[Process, int]:
     return process, readable
 
 
-def _report(received: bytes) -> Ended | None:
+def _report(received: bytearray) -> Ended | None:
+    if len(received) >= MAX_REPORT_BYTES:  # it may have changed something
+        why = f"Its result has more than {MAX_REPORT_BYTES:,} bytes."
+        return Ended("error", f"The function ran to its end. {why}")
     try:
         return msgspec.json.decode(received, type=Ended)
     except (msgspec.MsgspecError, UnicodeError):

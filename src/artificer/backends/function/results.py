@@ -61,11 +61,6 @@ def _written(value: Any) -> str:
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def readable(text: str) -> str:
-    """Return a text without lone surrogates, which cannot be stored."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def data_of(result: Any, text: str) -> str | None:
     """Return the text of a result that artifacts may be bound to: a number, an object, a list, or
     a string that is JSON. Members of an object stay in the order that the function gave them.
