@@ -174,6 +174,13 @@ class TestFaults:
         places = ("model: ", "sandbox.mode: ", "sandbox.writable #1: ", "host.folder: ")
         assert all(place in caught.value.message for place in places)
 
+    def test_lists_in_lists_without_end(self, tmp_path: Path) -> None:
+        (tmp_path / "artificer.toml").write_text(f"tools = {'[' * 5_000}{']' * 5_000}")
+        with pytest.raises(
+            ConfigError, match=r"artificer\.toml cannot be read: its values are nest"
+        ):
+            load_config(tmp_path)
+
     def test_a_file_without_any_is_read_without_pydantic(self, tmp_path: Path) -> None:
         (tmp_path / "artificer.toml").write_text(WHOLE)
         program = (

@@ -389,6 +389,11 @@ def _read(path: Path) -> dict[str, object]:
         return tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
     except FileNotFoundError:
         return {}
+    except RecursionError as error:
+        raise ConfigError(
+            f"{path} cannot be read: its values are nested too deeply.",
+            hint="No setting needs that: docs/reference/settings.md lists them.",
+        ) from error
     except (ValueError, OSError) as error:  # UnicodeDecodeError and TOMLDecodeError are the former
         raise ConfigError(
             f"{path} cannot be read: {error}.",

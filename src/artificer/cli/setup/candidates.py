@@ -66,7 +66,7 @@ def _names(folder: Path) -> Iterator[str]:
     for file in sorted(folder.glob("*.clad.toml")):
         try:
             keys = tomllib.loads((read_regular(file, _MAX_BYTES) or b"").decode())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         name = keys.get("tool", {}).get("name", file.name.removesuffix(".clad.toml"))
         inner = keys.get("session", keys.get("browser", {})).get("commands")
