@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import sampling
 from in_memory import MEMORY, PREFIX, has_room
 from sampling import sample
 
@@ -105,7 +106,8 @@ def test_exploring_draws_more_and_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("tests-deterministic")
-def test_a_sample_has_both_ends_and_stays_in_order() -> None:
+def test_a_sample_has_both_ends_and_stays_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "EXPLORE", 0)
     drawn = sample(range(100), 10, purpose="here")
     assert len(drawn) == 10 and drawn == sorted(drawn) and {0, 99} <= set(drawn)
     assert drawn == sample(range(100), 10, purpose="here")

@@ -427,7 +427,7 @@ def test_no_style_sheet_makes_anything_but_a_harmless_drawing(
     result = rebuild(markup, "x-")
     if isinstance(result, str):
         assert_harmless(result)
-        assert "style" not in result and "var(" not in result
+        assert not re.search(r"<style|\sstyle=|var\(", result)
         assert rebuild(result, "") == result
 
 
