@@ -29,15 +29,16 @@ def connect(path: Path, busy_seconds: float, mode: str = "rwc") -> sqlite3.Conne
             hint="Fork before a world is opened or after it is closed; or start the process with "
             "multiprocessing's start method spawn or forkserver.",
         )
+    place = path.absolute()
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
+        f"{place.as_uri()}?mode={mode}",
         uri=True,
         timeout=busy_seconds,
         isolation_level=None,
         check_same_thread=False,
         factory=_Connection,
     )
-    _open_here[connection] = path
+    _open_here[connection] = place
     return connection
 
 
