@@ -104,7 +104,9 @@ def _sooner(
     found: _Found, rank: int, check: Callable[[OneStep], None], steps: Sequence[OneStep]
 ) -> _Found:
     """Return what a check finds, if it comes sooner than what was found before, or that."""
-    last = None if found.divergence is None else found.divergence.seq - (rank >= found.rank)
+    last = None
+    if found.divergence is not None:  # on its record only those of a lower rank come sooner
+        last = found.divergence.seq if rank < found.rank else found.divergence.seq - 1
     seq = 0
     try:
         for step in steps:
