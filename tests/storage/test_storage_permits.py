@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import pytest_asyncio
@@ -18,6 +21,7 @@ from artificer.ports import LimitReached, Permit, Permits, SharedLimit, StorageP
 from artificer.storage.memory.permits import MemoryPermits
 from artificer.storage.postgres.kind import POSTGRES
 from artificer.storage.postgres.storage import PostgresStorage
+from artificer.storage.sqlite import permits as permits_file
 from artificer.storage.sqlite.permits import SqlitePermits
 from artificer.testing.permits_suite import LONG_S, PermitsSuite
 
@@ -120,6 +124,35 @@ async def test_a_machine_that_was_started_again_forgets_what_was_taken_before(
         later = time.monotonic() + 86_400
         db.execute("UPDATE permits SET since = ?1, until = ?1 + 60", (later,))
     assert await other.take("b", [ONE], LONG_S) is None
+
+
+@pytest.mark.req("shared-limits")
+async def test_a_permit_that_is_taken_while_another_process_opens_the_file_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began after the time that the other one has looked at, and is not of an older boot."""
+    first, second = SqlitePermits(tmp_path), SqlitePermits(tmp_path)
+    await first.take("old", [ONE], LONG_S)
+    await first.give_back([Permit("old", ("one",))])
+    taken = threading.Event()
+
+    def take() -> None:
+        asyncio.run(first.take("new", [ONE], LONG_S))
+        taken.set()
+
+    def looked_at() -> float:
+        monkeypatch.setattr(permits_file, "time", time)
+        now = time.monotonic()
+        threading.Thread(target=take).start()
+        taken.wait(0.5)  # it has to wait for the one that opens the file
+        return now
+
+    monkeypatch.setattr(permits_file, "time", SimpleNamespace(monotonic=looked_at))
+    await second.held()
+    assert await asyncio.to_thread(taken.wait, 10)
+    assert await second.held() == {"one": 1}
+    first.close()
+    second.close()
 
 
 @pytest.mark.req("shared-limits")

@@ -115,8 +115,7 @@ class SqlitePermits:
                     self._close()
                     self._db = open_cache(self._path, _TABLES)
                     self._file = identity_of(self._path)
-                    # Of before the machine was started again: its clock began at zero.
-                    self._db.execute("DELETE FROM permits WHERE since > ?", (time.monotonic(),))
+                    _forget_older_boots(self._db)
                 yield self._db
             except (sqlite3.Error, OSError) as error:
                 if is_damage(error):  # others that have it open find out that it is another file
@@ -132,6 +131,17 @@ class SqlitePermits:
         if self._db is not None:
             self._db.close()
             self._db = None
+
+
+def _forget_older_boots(db: sqlite3.Connection) -> None:
+    """Forget permits of before the machine was started again: its clock began at zero.
+
+    The time is asked for when nobody else can write, or a permit that another process takes
+    meanwhile would be from the future.
+    """
+    db.execute("BEGIN IMMEDIATE")
+    db.execute("DELETE FROM permits WHERE since > ?", (time.monotonic(),))
+    db.execute("COMMIT")
 
 
 def _take(
