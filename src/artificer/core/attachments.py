@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import cast, get_args
 
 from artificer.core.spec import Limits
 from artificer.values.base import Value
-from artificer.values.blocks import (
-    AttachedBlock,
-    AudioBlock,
-    FileBlock,
-    ImageBlock,
-    Message,
-    ToolResultBlock,
-)
+from artificer.values.blocks import AttachedBlock, Message, ToolResultBlock
 
-_KINDS = frozenset({ImageBlock, AudioBlock, FileBlock})
+_KINDS = frozenset(get_args(AttachedBlock))
 
 
 class Attached(Value):

@@ -197,10 +197,10 @@ def _taken_over(state: RunState, handover: Handover) -> Step:
 def _without_second(state: RunState) -> RunState:
     """Answer the handoffs that have not begun: another agent has the conversation."""
     running = {pending.call_id for pending in state.pending if pending.type == "CallTool"}
-    tools = state.run_spec.tools()
+    spec = state.run_spec
     calls: list[CallState] = []
     for call in state.calls:
-        tool = tools.get(call.verdict.tool) if call.verdict else None
+        tool = spec.tool(call.verdict.tool) if call.verdict else None
         late = call.status is None and call.id not in running
         if late and tool is not None and tool.origin == HANDOFF_ORIGIN:
             call = answered(call, "cancelled", not_ok("cancelled", _TAKEN))
@@ -245,9 +245,9 @@ def _next_of(
 def _in_the_way(state: RunState, other: CallState, verdict: Verdict) -> bool:
     if other.verdict is None or not set(other.verdict.resources) & set(verdict.resources):
         return False
-    tools = state.run_spec.tools()
-    effects = (tools.get(other.verdict.tool), tools.get(verdict.tool))
-    return any(tool is not None and tool.effect != "pure" for tool in effects)
+    spec = state.run_spec
+    tools = (spec.tool(other.verdict.tool), spec.tool(verdict.tool))
+    return any(tool is not None and tool.effect != "pure" for tool in tools)
 
 
 def _call_tool(n: int, verdict: Verdict, state: RunState) -> CallTool:

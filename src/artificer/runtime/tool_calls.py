@@ -47,10 +47,8 @@ SHORT = 100_000
 5 ms of work.
 """
 
-
 MAX_PROBED = 32_000
 """Characters of each text that a probe returns."""
-
 
 T = TypeVar("T")
 
