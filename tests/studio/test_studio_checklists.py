@@ -160,7 +160,6 @@ class TestInABrowser:
 
     async def test_a_late_answer_does_not_take_a_tick_back(self, served: Studio, page: Any) -> None:
         run, held = await delivered(served), asyncio.Event()
-        await page.goto(f"{served.url}/runs/{run.id}")
         late: list[Any] = []
 
         async def keep_first(route: Any) -> None:
@@ -171,7 +170,8 @@ class TestInABrowser:
                 await held.wait()
             await route.fulfill(response=answer)
 
-        await page.route("**/checklists", keep_first)
+        await page.route("**/checklists", keep_first)  # first: an open page may not notice at once
+        await page.goto(f"{served.url}/runs/{run.id}")
         async with page.expect_request("**/checklists"):
             await served.world.checklists.tick(run.id, "todo", "a", by="Grace")
         await page.get_by_role("checkbox", name="Beta").click()
