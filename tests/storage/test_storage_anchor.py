@@ -138,6 +138,8 @@ class TestSlots:
             mark = newest_mark(path)
             assert mark is not None and mark.position == await journal.position()
             assert await journal.audit() == []
+            with pytest.raises(OperatorError, match="open for reading only"):
+                await journal.anchor()
 
 
 def crashed(folder: Path, rows: int, again: str) -> Path:

@@ -60,6 +60,12 @@ def tamper(path: Path, *statements: str, values: tuple[object, ...] = ()) -> Non
     db.close()
 
 
+def anchors_open() -> int:
+    """How many descriptors of anchors this process has."""
+    links = (str(fd.resolve()) for fd in Path("/dev/fd").iterdir())
+    return sum(link.endswith("-anchor") for link in links)
+
+
 async def audit(path: Path) -> list[str]:
     try:
         async with SqliteJournal(path, "process") as journal:
@@ -341,6 +347,7 @@ class TestAnOlderWorld:
             with pytest.raises(TamperedError, match=r"workspaces\.db"):
                 async with SqliteJournal(folder / "journal.db", "process"):
                     pass
+        assert anchors_open() == 0
         (folder / "workspaces.db").write_bytes(good)
         async with SqliteJournal(folder / "journal.db", "process") as journal:
             assert journal.versions.names() == ["notes"]

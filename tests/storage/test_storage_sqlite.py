@@ -432,6 +432,27 @@ class TestGroupCommit:
         db.close()
         anchor.close()
 
+    async def test_a_bug_of_one_is_undone_and_stops_no_other(self, path: Path) -> None:
+        def broken(transaction: Transaction) -> None:
+            transaction.post("one", b"{}", at=1)
+            raise TypeError("a bug")
+
+        async with SqliteJournal(path, "process") as journal:
+            writer = journal._opened(journal._writer)
+            results = await asyncio.gather(
+                fill(journal, "a", 1),
+                writer.perform(broken),
+                fill(journal, "b", 1),
+                return_exceptions=True,
+            )
+            assert [type(result) for result in results] == [Head, TypeError, Head]
+            with pytest.raises(TypeError):
+                await writer.perform(broken, at_once=True)
+            assert (await fill(journal, "a", 1)).seq == 2
+            assert await journal.signals.read("one") == []
+            async with SqliteJournal(path, "process", busy_seconds=0.1) as other:
+                assert (await fill(other, "c", 1)).seq == 1
+
     async def test_more_than_the_queue_holds(self, path: Path) -> None:
         async with SqliteJournal(path, "process") as journal:
             heads = await asyncio.gather(*(fill(journal, f"run-{n}", 1) for n in range(1500)))

@@ -104,7 +104,8 @@ class WorldChainSuite:
         await storage.journal.append("a", lease.epoch, head, records[2:])
         await storage.signals.post("a", b"a secret")
         stale, lease = lease, await storage.journal.acquire("a")
-        assert isinstance(await refusal(journal.erase("a", stale.epoch, 2)), Fenced)
+        for run, epoch in (("a", stale.epoch), ("unknown", 1)):
+            assert isinstance(await refusal(journal.erase(run, epoch, 2)), Fenced)
         assert await storage.journal.read("a") == records
         await journal.erase("a", lease.epoch, 2)
         assert isinstance(await refusal(storage.journal.read("a")), NotFoundError)

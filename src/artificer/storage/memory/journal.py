@@ -150,9 +150,9 @@ class MemoryJournal:
 
     async def erase(self, run: str, epoch: int, upto: int) -> None:
         """Remove the contents of a run's first records and of its signals. Raises Fenced."""
-        known = self._runs[run]
-        if known.epoch != epoch:
-            raise fenced(run, epoch, Head(), _run_head(known))
+        known = self._runs.get(run)
+        if known is None or known.epoch != epoch:
+            raise fenced(run, epoch, Head(), None if known is None else _run_head(known))
         self._records = [
             structs.replace(r, body=b"") if r.run == run and r.seq <= upto else r
             for r in self._records

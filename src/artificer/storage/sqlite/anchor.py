@@ -86,6 +86,7 @@ class Anchor:
         self._dirty = True
         self._error: OSError | None = None
         self._syncing = threading.Lock()
+        self._handle = -1
         try:
             private_file(self._path)
             self._handle = os.open(self._path, os.O_RDWR)
@@ -93,6 +94,7 @@ class Anchor:
                 os.fsync(self._handle)
                 sync_folder(self._path.parent)
         except OSError as error:
+            self.close()
             raise self._failed(error) from error
 
     def note(self, mark: Mark) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -47,31 +48,30 @@ class OpenForWriting(Struct, frozen=True):
 def open_for_writing(path: Path, durability: Durability, busy_seconds: float) -> OpenForWriting:
     """Open a journal, making it when it is absent.
 
-    Raises what :func:`artificer.storage.database.connect` does, and TamperedError when the file
-    is gone, or has lost records: then nothing was changed.
+    Raises what :func:`artificer.storage.sqlite.database.connect` does, and TamperedError when the
+    file is gone, or has lost records: then nothing was changed.
     """
-    opened: list[sqlite3.Connection] = []
-    try:
-        mark = newest_mark(path)  # before anything else is read: the file is as far, or farther
-        require_database(path)
-        if mark is not None:  # on a connection that cannot write: its end leaves the log alone
-            open_for_reading(path, busy_seconds).close()
-        keep_damaged(path, is_anchored=mark is not None)
-        opened += (connect(path, durability, busy_seconds) for _ in range(3))
-        anchor = _anchored(opened[0], path, mark, durability)
-        upgrade(opened[0], path, anchor)
-    except BaseException as error:  # an interrupt too: nobody else could close them
-        for db in opened:
-            db.close()
-        if isinstance(error, OSError):
+    with ExitStack() as opened:
+        try:
+            mark = newest_mark(path)  # before anything else is read: the file is as far, or farther
+            require_database(path)
+            if mark is not None:  # on a connection that cannot write: its end leaves the log alone
+                open_for_reading(path, busy_seconds).close()
+            keep_damaged(path, is_anchored=mark is not None)
+            writing, reading, blobs = (
+                opened.enter_context(closing(connect(path, durability, busy_seconds)))
+                for _ in range(3)
+            )
+            anchor = _anchored(writing, path, mark, durability, opened)
+            upgrade(writing, path, anchor)
+        except OSError as error:
             raise OperatorError(
                 f"The journal {path} cannot be opened: {error}.",
                 hint="Nothing was changed. Check the disk and the permissions.",
             ) from error
-        if isinstance(error, FAULTS):
+        except FAULTS as error:
             raise designed(error, path) from error
-        raise
-    writing, reading, blobs = opened
+        opened.pop_all()
     return OpenForWriting(writing, reading, blobs, anchor)
 
 
@@ -108,7 +108,11 @@ def _make_new(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _anchored(
-    db: sqlite3.Connection, path: Path, mark: Mark | None, durability: Durability
+    db: sqlite3.Connection,
+    path: Path,
+    mark: Mark | None,
+    durability: Durability,
+    opened: ExitStack,
 ) -> Anchor:
     """Open the anchor, and let it know where the journal ends now. Raises TamperedError."""
     with snapshot(db):
@@ -121,7 +125,7 @@ def _anchored(
             "the anchor %s is gone, and is made again: how far the journal had come is not known",
             anchor_path(path),
         )
-    anchor = Anchor(path, synced=durability == "power")
+    anchor = opened.enter_context(closing(Anchor(path, synced=durability == "power")))
     if last is not None:
         anchor.note(last)
     if not had_one:

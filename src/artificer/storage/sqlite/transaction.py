@@ -178,8 +178,8 @@ class Transaction:
 
     def erase(self, run: str, epoch: int, upto: int) -> None:
         """Empty the bodies of a run's first records and signals; their hashes stay."""
-        (found,) = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
-        if found != epoch:
+        row = self._db.execute("SELECT epoch FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is None or row[0] != epoch:
             raise self._fenced(run, epoch, Head())
         self._db.execute("UPDATE records SET body = x'' WHERE run = ? AND seq <= ?", (run, upto))
         self._db.execute("UPDATE letters SET body = x'' WHERE run = ?", (run,))
@@ -240,7 +240,7 @@ def commit(
     The anchor then knows of it, and the log has space for it. Only a file that is a copy has none.
 
     An ArtificerError that a unit raises before it writes anything is its own alone. When the
-    transaction itself fails, nothing was written.
+    transaction itself fails, nothing was written; neither is anything of a unit with a bug.
     """
     try:
         db.execute("BEGIN IMMEDIATE")
@@ -253,11 +253,14 @@ def commit(
         if log is not None:
             log.add()
         db.execute("COMMIT")
-    except (TamperedError, *FAULTS) as error:
+    except BaseException as error:
         with suppress(sqlite3.Error):  # SQLite has rolled back by itself after most faults
             db.execute("ROLLBACK")
+        if not isinstance(error, Exception):  # an interrupt
+            raise
         if len(works) == 1:
-            return [designed(error, path)]
+            is_fault = isinstance(error, (TamperedError, *FAULTS))
+            return [designed(error, path) if is_fault else error]
         # One that cannot be written costs the others their shared commit, not their work.
         return [
             outcome for work in works for outcome in commit(db, path, [work], anchor, log, known)

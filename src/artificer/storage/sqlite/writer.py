@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from artificer.errors import ArtificerError, AuthorError
+from artificer.errors import AuthorError
 from artificer.storage.closed import closed
 from artificer.storage.sqlite.anchor import Anchor
 from artificer.storage.sqlite.commit_queue import CommitQueue, WaitingWork
@@ -134,8 +134,8 @@ class Writer:
 
 
 def _end(future: asyncio.Future[Any], outcome: Any) -> None:
-    """Set the result of a future, or its exception if the outcome is one of ours."""
-    if isinstance(outcome, ArtificerError):
+    """Set the result of a future, or its exception if the outcome is one."""
+    if isinstance(outcome, Exception):
         future.set_exception(outcome)
     else:
         future.set_result(outcome)
@@ -155,6 +155,10 @@ class NoWriter(Writer):
         at_once: bool = False,
         shielded: bool = False,
     ) -> asyncio.Future[T]:
+        """Refuse. Raises OperatorError."""
+        raise only_read(self._path)
+
+    async def anchor(self) -> None:
         """Refuse. Raises OperatorError."""
         raise only_read(self._path)
 
