@@ -335,6 +335,16 @@ class TestStores:
             assert any("snapshot" in record.getMessage() for record in caplog.records)
             assert (await world.archive.replay(run.id)).identical
 
+    def test_a_damaged_file_is_made_again(self, tmp_path: Path) -> None:
+        path = tmp_path / "snapshots.db"
+        path.write_bytes(b"not a database" * 100)
+        snapshots = SqliteSnapshots(path)
+        with pytest.raises(OperatorError, match=r"snapshots\.db"):
+            snapshots.put("a", b"1", 0, b"x")
+        snapshots.put("a", b"2", 0, b"y")
+        assert snapshots.get("a") == (b"2", [b"y"])
+        snapshots.close()
+
     async def test_it_is_no_part_of_the_journal(self, tmp_path: Path) -> None:
         config = Config(home=tmp_path, project="p", durability="process")
         script = [*(reply(call("nothing", n=n)) for n in range(149)), say("Done.")]

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from artificer.errors import OperatorError
 from artificer.ports import Reached
-from artificer.storage.sqlite.cache import (
-    BUSY_SECONDS,
-    is_damage,
-    open_cache,
-    remove_cache,
-    unusable_cache,
-)
+from artificer.storage.sqlite.cache import BUSY_SECONDS, UNUSABLE, CacheFile, unusable_cache
 from artificer.storage.sqlite.database import is_busy
 from artificer.system.read_only import ReadOnlyDatabase
 
@@ -27,8 +20,6 @@ _ABOUT = (
     "CREATE TABLE about (one INTEGER PRIMARY KEY CHECK (one = 1), version TEXT NOT NULL, "
     "position INTEGER NOT NULL, world TEXT NOT NULL) STRICT"
 )
-
-_UNUSABLE = (sqlite3.Error, OSError, UnicodeDecodeError)
 
 
 class IndexFile:
@@ -48,18 +39,14 @@ class IndexFile:
         self._path = path
         self._version = version
         self._tables = {"about": _ABOUT, **tables}
-        self._db: sqlite3.Connection | None = None
         self._reading = ReadOnlyDatabase(path, busy_seconds=BUSY_SECONDS) if read_only else None
-        self._lock = threading.Lock()
+        self._cache = CacheFile(path, lambda db: db.execute("PRAGMA secure_delete = ON"))
 
     def close(self) -> None:
         """Close the file. May be called more than once."""
-        with self._lock:
-            if self._reading is not None:
-                self._reading.close()
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+        if self._reading is not None:
+            self._reading.close()
+        self._cache.close()
 
     def reached(self) -> Reached:
         """Return how far the index has come."""
@@ -67,18 +54,18 @@ class IndexFile:
 
     def ask(self, query: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """Return a query's result, or ``otherwise`` where there is no index of this version."""
-        if self._is_absent():
+        if self._cache.is_absent:
             return otherwise
 
         def query_of_ours(db: sqlite3.Connection) -> T:
             return query(db) if self._is_ours(db) else otherwise
 
         if self._reading is None:
-            with self._opened() as db:
+            with self._cache.opened() as db:
                 return query_of_ours(db)
         try:
             return self._reading.ask(query_of_ours)
-        except _UNUSABLE as error:
+        except UNUSABLE as error:
             raise unusable_cache(self._path, error) from error
 
     def add(self, after: int, upto: Reached, write: Callable[[sqlite3.Connection], None]) -> bool:
@@ -97,11 +84,11 @@ class IndexFile:
 
     def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
         """Let ``write`` change the contents; deleted data is overwritten."""
-        if self._reading is not None or self._is_absent():
+        if self._reading is not None or self._cache.is_absent:
             return
         with self._writing() as db:
             write(db)
-        with self._opened() as db:
+        with self._cache.opened() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def clear(self) -> None:
@@ -111,43 +98,16 @@ class IndexFile:
         except OperatorError as error:
             if error.__cause__ is None or is_busy(error.__cause__):
                 raise
-            self.close()
-            remove_cache(self._path)  # it is damaged
-
-    def _discard(self) -> None:
-        """Remove a damaged file: it holds nothing of its own, and is made again when it is used."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
-        with suppress(OSError):
-            remove_cache(self._path)
-
-    def _is_absent(self) -> bool:
-        return self._db is None and not self._path.exists()
+            self._cache.remove()  # it is damaged
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._opened() as db:
+        with self._cache.opened() as db:
             db.execute("BEGIN IMMEDIATE")
             if not self._is_ours(db):
                 self._make(db)
             yield db
             db.execute("COMMIT")
-
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                if self._db is None:
-                    self._db = open_cache(self._path, ("PRAGMA secure_delete = ON",))
-                yield self._db
-            except _UNUSABLE as error:
-                if is_damage(error):
-                    self._discard()
-                raise unusable_cache(self._path, error) from error
-            finally:
-                if self._db is not None and self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
 
     def _is_ours(self, db: sqlite3.Connection) -> bool:
         """Whether the index is one of these rules."""

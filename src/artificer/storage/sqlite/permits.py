@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from artificer.ownership.job_leases import PREFIX
 from artificer.ownership.process import ProcessOwner, owner_of
 from artificer.ports import LimitReached, Permit, SharedLimit
-from artificer.storage.sqlite.cache import is_damage, open_cache, remove_cache, unusable_cache
-from artificer.system.files import identity_of
+from artificer.storage.sqlite.cache import CacheFile
 
 T = TypeVar("T")
 
@@ -44,16 +41,12 @@ class SqlitePermits:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / "permits.db"
         self._owner: ProcessOwner | None = None
-        self._db: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
-        self._lock = threading.Lock()
+        self._cache = CacheFile(folder / "permits.db", _prepare)
 
     def close(self) -> None:
         """Close the file. May be called more than once."""
-        with self._lock:
-            self._close()
+        self._cache.close()
         if self._owner is not None:
             self._owner.close()
             self._owner = None
@@ -101,36 +94,17 @@ class SqlitePermits:
         return await asyncio.to_thread(self._changed, work)
 
     def _changed(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._opened() as db:
+        with self._cache.opened() as db:
             db.execute("BEGIN IMMEDIATE")
             result = work(db)
             db.execute("COMMIT")
             return result
 
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                if self._db is None or self._file != identity_of(self._path):
-                    self._close()
-                    self._db = open_cache(self._path, _TABLES)
-                    self._file = identity_of(self._path)
-                    _forget_older_boots(self._db)
-                yield self._db
-            except (sqlite3.Error, OSError) as error:
-                if is_damage(error):  # others that have it open find out that it is another file
-                    self._close()
-                    with suppress(OSError):
-                        remove_cache(self._path)
-                raise unusable_cache(self._path, error) from error
-            finally:
-                if self._db is not None and self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
 
-    def _close(self) -> None:
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+def _prepare(db: sqlite3.Connection) -> None:
+    for statement in _TABLES:
+        db.execute(statement)
+    _forget_older_boots(db)
 
 
 def _forget_older_boots(db: sqlite3.Connection) -> None:
