@@ -52,8 +52,11 @@ NUMBERED: dict[str, Call] = {
         "x", agent(settings=ModelSettings(temperature=value))
     ),
     "seed": lambda world, value: world.run("x", agent(settings=ModelSettings(seed=value))),
+    "spent": lambda world, value: world.maintenance.correct_budget(tokens=value),
 }
 TEXTUAL: dict[str, Call] = {
+    "day": lambda world, value: world.maintenance.correct_budget(micros=1, day=value),
+    "reason": lambda world, value: world.maintenance.correct_budget(micros=1, reason=value),
     "before": lambda world, value: world.archive.list_runs(before=value),
     "text": lambda world, value: world.archive.list_runs(text=value),
     "status": lambda world, value: world.archive.list_runs(status=value),
@@ -165,6 +168,12 @@ def test_a_strange_value_is_used_or_refused_by_name(
         (lambda world: world.archive.list_runs(since=2**63), "since is 9223372036854775808, not"),
         (lambda world: world.archive.list_runs(0), "limit is 0, not a whole number from 1"),
         (lambda world: world.run("x", agent(), run_id="../x"), "'../x' cannot be the id of a run"),
+        (lambda world: world.submit("x", agent(), run_id="a b"), "'a b' cannot be the id of a run"),
+        (lambda world: world.submit("x", agent(), run_id=""), "'' cannot be the id of a run"),
+        (
+            lambda world: world.maintenance.correct_budget(tokens=1, day="2026-1-1"),
+            "day is '2026-1-1', not a date",
+        ),
         (lambda world: world.run("x", agent(output="int")), "'int', a text and not a type"),
         (lambda world: world.run("x", agent(model=5)), "model of an agent is 5, not provider"),
         (lambda world: world.run("x", agent(), history=5), "5 is not a conversation to continue"),

@@ -183,6 +183,42 @@ class TestStorage:
         assert not (tmp_path / "p").exists()
 
 
+class ClosedStorage(MemoryStorage):
+    """Notes that it was closed."""
+
+    closed = 0
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+class Unclosable(Mine):
+    """Fails when it is closed."""
+
+    name = "unclosable"
+
+    async def aclose(self) -> None:
+        raise RuntimeError("It stays open.")
+
+
+@pytest.mark.req("world-closed")
+class TestClosing:
+    async def test_a_world_that_cannot_be_opened_closes_its_storage(self, tmp_path: Path) -> None:
+        storage = ClosedStorage()
+        with pytest.raises(ConfigError, match="nonsense"):
+            async with World.open(at(tmp_path).replace(secrets=("nonsense://x",)), storage):
+                pass
+        assert storage.closed == 1
+
+    async def test_all_is_closed_even_if_a_provider_fails(self, tmp_path: Path) -> None:
+        storage, providers = ClosedStorage(), [Mine([]), Unclosable([]), Mine([])]
+        providers[2].name = "other"
+        with pytest.raises(RuntimeError, match="stays open"):
+            async with World.open(at(tmp_path), storage, providers=providers):
+                pass
+        assert [providers[0].closed, providers[2].closed, storage.closed] == [1, 1, 1]
+
+
 @pytest.mark.req("world-providers")
 class TestProviders:
     async def test_a_model_is_found_by_the_name_of_its_provider_also_after_a_crash(

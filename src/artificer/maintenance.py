@@ -11,7 +11,7 @@ from typing import Self
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config
-from artificer.errors import OperatorError
+from artificer.errors import AuthorError, OperatorError
 from artificer.ports import Amount, Correction, Prunable
 from artificer.runtime.keeping import (
     GRACE_S,
@@ -25,10 +25,11 @@ from artificer.runtime.load import load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.proving.verify import cited
 from artificer.runtime.snapshot import state_of
-from artificer.system.utc import utc_day
+from artificer.system.utc import is_utc_day, utc_day
+from artificer.values.arguments import plain, shown, whole
 from artificer.values.parameters import named_parameters
 from artificer.wiring.engines import idle_engine
-from artificer.wiring.resources import WorldResources
+from artificer.wiring.resources import WorldResources, resources_over
 from artificer.wiring.storage import open_to_read
 
 
@@ -43,7 +44,7 @@ class Maintenance:
     @asynccontextmanager
     async def open_to_read(cls, config: Config) -> AsyncIterator[Self]:
         """Open a world to check it. Nothing is created, and every change is refused."""
-        resources = WorldResources(config, await open_to_read(config))
+        resources = await resources_over(config, await open_to_read(config))
         try:
             yield cls(resources)
         finally:
@@ -156,8 +157,19 @@ class Maintenance:
         """Correct a day's cost after a wrong report, and return its total.
 
         ``day`` is a UTC date, by default today. Values that are None are not changed. The
-        correction is recorded in the journal's chain, with who made it and why.
+        correction is recorded in the journal's chain, with who made it and why. Raises AuthorError
+        for an argument that cannot be used.
         """
         now = self._resources.clock.now()
-        correction = Correction(tokens=tokens, micros=micros, by=by, reason=reason, at=now)
+        correction = Correction(
+            tokens=None if tokens is None else whole("tokens", tokens),
+            micros=None if micros is None else whole("micros", micros),
+            by=plain("by", by),
+            reason=plain("reason", reason),
+            at=now,
+        )
+        if day is not None and not is_utc_day(plain("day", day)):
+            raise AuthorError(
+                f"day is {shown(day)}, not a date.", hint="Pass day='2026-11-21', a date in UTC."
+            )
         return await self._resources.storage.budget.correct(day or utc_day(now), correction)

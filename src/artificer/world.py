@@ -34,7 +34,7 @@ from artificer.wiring.assemble import (
 from artificer.wiring.conversation import EarlierMessages
 from artificer.wiring.engines import Attendance
 from artificer.wiring.families import end_submitted as _end_submitted
-from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources
+from artificer.wiring.resources import CheckedParts, WorldParts, WorldResources, resources_over
 from artificer.wiring.signals import MessageOptions, attached, post, send
 from artificer.wiring.storage import OpenStorage, memory_storage, open_storage
 from artificer.wiring.submitting import submit
@@ -84,7 +84,7 @@ class World(AbstractAsyncContextManager["World"]):
         refuse_unknown("World.open", parts, ("config", "storage", *PARTS), place_of)
         settings, made = _settings(config, load_config), CheckedParts.of(**parts)
         opened = await open_storage(settings, storage, made.clock)
-        async with aclosing(cls(WorldResources(settings, opened, made))) as world:
+        async with aclosing(cls(await resources_over(settings, opened, made))) as world:
             yield world
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Literal
 
 
@@ -19,6 +19,14 @@ def utc_text(at: int) -> str:
 def utc_day(at: int) -> str:
     """Return ``2026-11-21``."""
     return utc_moment(at).date().isoformat()
+
+
+def is_utc_day(text: str) -> bool:
+    """Whether a text is a date as `utc_day` writes it."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def utc_timestamp(at: int, precision: Literal["seconds", "milliseconds"] = "seconds") -> str:

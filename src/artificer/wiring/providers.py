@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from weakref import WeakValueDictionary
 
 from msgspec import structs
@@ -100,11 +100,12 @@ class ProviderPool:
         return provider
 
     async def aclose(self) -> None:
-        """Close the connections of all providers."""
+        """Close the connections of all providers, even if one of them raises."""
         providers = [*self._made.values(), *self.own.values(), *self._passed.values()]
         self._made.clear()
-        for provider in providers:
-            await provider.aclose()
+        async with AsyncExitStack() as closing:
+            for provider in providers:
+                closing.push_async_callback(provider.aclose)
 
 
 def by_name(providers: Iterable[Provider]) -> Mapping[str, Provider]:

@@ -186,9 +186,25 @@ class WorldResources:
         return account
 
     async def aclose(self) -> None:
-        """Close the connections to providers, then the stores."""
-        await self.providers.aclose()
-        await self.storage.aclose()
+        """Close the connections to providers, then the stores, even if a provider fails."""
+        try:
+            await self.providers.aclose()
+        finally:
+            await self.storage.aclose()
+
+
+async def resources_over(
+    config: Config, storage: OpenStorage, parts: CheckedParts | None = None
+) -> WorldResources:
+    """Return the resources of a world over its storage, which is closed if there are none.
+
+    Raises ConfigError for settings of secrets or providers that cannot be used.
+    """
+    try:
+        return WorldResources(config, storage, parts)
+    except BaseException:
+        await storage.aclose()
+        raise
 
 
 def checked_clock(clock: Clock | None) -> Clock:

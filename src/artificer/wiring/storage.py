@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -159,11 +160,12 @@ class OpenStorage:
 
     async def aclose(self) -> None:
         """Close the storage, and give up the runs and permits that this process has."""
-        for name in ("permits", "own_permits"):
-            if name in self.__dict__:
-                await self.__dict__[name].aclose()
-        await self.storage.aclose()
-        await asyncio.to_thread(self.owner.close)
+        async with AsyncExitStack() as closing:  # the last one first, even if one fails
+            closing.push_async_callback(asyncio.to_thread, self.owner.close)
+            closing.push_async_callback(self.storage.aclose)
+            for name in ("own_permits", "permits"):
+                if name in self.__dict__:
+                    closing.push_async_callback(self.__dict__[name].aclose)
 
 
 async def open_storage(
@@ -189,14 +191,21 @@ async def open_storage(
         )
     elif not type(storage).__module__.startswith("artificer."):
         storage = checked(storage, partial(_fault_of, type(storage).__name__))
-    owner: ProcessOwner
-    if isinstance(storage, HasOwnerLeases):
-        from artificer.ownership.leased import leased_owner
-
-        owner = leased_owner(folder, storage.owner_leases, config.lease_seconds)
-    else:
-        owner = owner_of(folder)
+    try:
+        owner = _owner_in(folder, storage, config.lease_seconds)
+    except BaseException:
+        await storage.aclose()
+        raise
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")
+
+
+def _owner_in(folder: Path, storage: Storage, lease_seconds: float) -> ProcessOwner:
+    """Return this process as an owner of the storage's runs. Raises OperatorError."""
+    if not isinstance(storage, HasOwnerLeases):
+        return owner_of(folder)
+    from artificer.ownership.leased import leased_owner
+
+    return leased_owner(folder, storage.owner_leases, lease_seconds)
 
 
 def _fault_of(name: str, what: str) -> AuthorError:

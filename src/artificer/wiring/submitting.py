@@ -27,7 +27,7 @@ async def submit(
 
     ExistsError: there is a run of that id.
     """
-    run_id = run_id or world.clock.new_run_id()
+    run_id = world.new_run_id(run_id)
     agent, deps = await prepared(agent, run_id, None)
     async with assemble(world, agent, prompt, Attendance(deps=deps), history) as made:
         with submission_span(run_id, enabled=world.config.telemetry.enabled) as traceparent:
