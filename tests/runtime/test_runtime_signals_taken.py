@@ -28,6 +28,7 @@ from artificer.errors import OperatorError
 from artificer.ports import MAX_SIGNALS, Answer, Call, Question, Signals
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.load import load
+from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.proving.verify import verify
 from artificer.storage.memory import MemoryJournal, MemorySignals
 from artificer.storage.sqlite import SqliteJournal
@@ -471,6 +472,35 @@ async def test_a_signal_that_comes_before_a_run_is_released_is_not_left() -> Non
     assert (state.phase, state.letters) == (RunPhase.FINISHED, 2)
     assert [m.text for m in state.history if m.role == "assistant"] == ["One.", "Two.", "Three."]
     assert (await rig.replay()).identical
+
+
+class AwayAtFirst(MemorySignals):
+    """Cannot say at first who got signals."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looked = asyncio.Event()
+
+    async def since(self, position: int | None) -> tuple[int, frozenset[str]]:
+        """Refuse once."""
+        if not self.looked.is_set():
+            self.looked.set()
+            raise OperatorError("The database cannot be reached.")
+        return await super().since(position)
+
+
+@pytest.mark.req("signals-port")
+async def test_signals_of_other_processes_are_found_after_a_look_that_failed() -> None:
+    signals, arrived = AwayAtFirst(), asyncio.Event()
+    notifier = SignalNotifier(signals, every_s=0.01)
+    notifier.watch("run", arrived.set)
+    await signals.looked.wait()
+    await signals.post("run", Pause().canonical())
+    await asyncio.wait_for(arrived.wait(), 60)
+    arrived.clear()
+    await signals.post("run", Pause().canonical())
+    await asyncio.wait_for(arrived.wait(), 60)
+    notifier.unwatch("run")
 
 
 class Unreadable(MemorySignals):

@@ -280,7 +280,7 @@ class Engine(Struct):
     async def _run_until_idle(self, ledger: Ledger, first: Awaitable[Sequence[Intent]]) -> RunState:
         """Run the loop until the run is idle, and release it; continue with signals from before."""
         run, state = ledger.run, await self._run_loop(ledger, first)
-        while await self.signals.wait_for(run, state.letters):
+        while await self.signals.has_signals(run, state.letters):
             try:
                 before = await self._restore(run)
                 ledger = await self._ledger(run, before)

@@ -29,7 +29,7 @@ class SignalNotifier:
         """Call ``arrived`` when signals to a run of this process arrive, from now on."""
         self._arrived[run] = arrived
         self._notified_for.pop(run, None)
-        if self._watching is None:
+        if self._watching is None or self._watching.done():
             self._watching = asyncio.ensure_future(self._watch())
 
     def unwatch(self, run: str) -> None:
@@ -61,8 +61,8 @@ class SignalNotifier:
         """Return the run's signals with a number greater than ``after``, in order."""
         return await self._signals.read(run, after)
 
-    async def wait_for(self, run: str, after: int) -> bool:
-        """Whether signals wait for an idle run. Where that cannot be read, none do."""
+    async def has_signals(self, run: str, after: int) -> bool:
+        """Whether an idle run has got signals. Where that cannot be read, it has none."""
         try:
             return bool(await self._signals.read(run, after))
         except ArtificerError as error:
@@ -80,13 +80,16 @@ class SignalNotifier:
             self._arrived[run]()
 
     async def _watch(self) -> None:
-        position, _ = await self._signals.since(None)
+        position: int | None = None
+        missed = False
         while True:
-            await asyncio.sleep(self._every_s)
             try:
                 position, runs = await self._signals.since(position)
             except ArtificerError as error:  # a file that cannot be read now may be again later
                 log.warning("signals cannot be read: %s", error.message)
-                continue
-            for run in runs:
-                self._notify(run)
+                missed = True
+            else:
+                for run in {*runs, *(self._arrived if missed else ())}:
+                    self._notify(run)
+                missed = False
+            await asyncio.sleep(self._every_s)
