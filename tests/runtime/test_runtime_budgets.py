@@ -33,7 +33,7 @@ from artificer.ports import (
 from artificer.providers.mapping import MAX_COUNT, count_of
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runtime.engine import Engine
-from artificer.runtime.limits.accounts import EXPIRES_MS, Account
+from artificer.runtime.limits.accounts import EXPIRES_MS, Account, Charges, RequestSize
 from artificer.runtime.limits.budgets import Budgets
 from artificer.runtime.limits.permits import PermitKeeper
 from artificer.runtime.limits.request_permits import RequestPermits
@@ -151,6 +151,17 @@ class TestWall:
         (failed,) = [e for e in await rig.events() if isinstance(e, ev.CompactionFailed)]
         assert failed.code == "out_of_time"
         await proven(rig)
+
+    async def test_nor_does_it_wait_longer_for_what_another_has_reserved(self, rig: Rig) -> None:
+        tree = Account(SpendingLimit(tokens=1_000), lambda model: None, tree="run")
+        budgets, size = Budgets(MemoryBudget(), (tree,)), RequestSize(600, 300)
+        first = await budgets.reserve(rig.spec(), size, 0)
+        assert isinstance(first, Charges)
+        late = await budgets.reserve(rig.spec(), size, 0, left_ms=20)
+        assert isinstance(late, ModelFailure) and late.code == "out_of_time"
+        waiting = asyncio.create_task(budgets.reserve(rig.spec(), size, 0))
+        await budgets.give_back([first])
+        assert isinstance(await waiting, Charges)
 
     async def test_a_pause_takes_none_of_its_time(self, rig: Rig) -> None:
         async def read(call: Call) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -57,8 +58,8 @@ class Budgets(Struct, frozen=True):
         """Reserve what a request may cost in its own commit, or return why it is not made.
 
         For a request whose reservation was refused with its intent, or that a crash interrupted.
-        Of a run that workers execute, it waits for what others of its tree have reserved elsewhere,
-        within the time that the run has left.
+        It waits for what others of its tree have reserved, also elsewhere if workers execute the
+        run, within the time that the run has left.
         """
         began = time.monotonic()
         while True:
@@ -72,9 +73,8 @@ class Budgets(Struct, frozen=True):
                     await self.budget.reserve(wanted)
             except BudgetError as error:
                 others = spec.submission is not None and waited_ms < min(OTHERS_MS, left_ms)
-                refusal = await _until_free(
-                    self.budget, charges, ends, error.message, others=others
-                )
+                free = _until_free(self.budget, charges, ends, error.message, others=others)
+                refusal = await _within(left_ms - waited_ms, free)
                 if refusal is not None:
                     return refusal
             else:
@@ -100,6 +100,17 @@ class Budgets(Struct, frozen=True):
 
 
 NO_BUDGETS = Budgets()
+
+
+async def _within(
+    left_ms: int, free: Coroutine[Any, Any, ModelFailure | None]
+) -> ModelFailure | None:
+    """Wait within the time that a run has left, or return that it is over."""
+    try:
+        async with asyncio.timeout(left_ms / 1000):
+            return await free
+    except TimeoutError:
+        return ModelFailure(code="out_of_time", message="The run's time was over.")
 
 
 async def _until_free(

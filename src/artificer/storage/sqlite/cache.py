@@ -110,7 +110,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     private_file(path)
     try:
         return sqlite_forks.connect(path, BUSY_SECONDS)
-    except AuthorError as error:  # whoever uses a cache does without it, or says why it cannot
+    except AuthorError as error:  # its users do without a cache, or say why they cannot
         raise OperatorError(error.message, hint=error.hint) from error
 
 
