@@ -23,6 +23,7 @@ from artificer.core.signals import FollowUp
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.sweeper import Sweeper
 from artificer.errors import (
+    AuthorError,
     ConfigError,
     Fenced,
     NotFoundError,
@@ -101,6 +102,15 @@ class TestPostgresStorage(StorageSuite):
         again = await opened(url, tmp_path)
         assert await again.journal.audit() == []
         await again.aclose()
+
+
+async def test_who_reads_while_it_is_closed_learns_that(url: str, tmp_path: Path) -> None:
+    storage = await opened(url, tmp_path)
+    closing = asyncio.create_task(storage.aclose())
+    with pytest.raises(AuthorError, match="is closed"):
+        while True:
+            await storage.journal.runs()
+    await closing
 
 
 @pytest.mark.req("storage-objects")

@@ -230,6 +230,6 @@ class Server:
 
     async def aclose(self) -> None:
         """Finish the queries that wait, then close all. May be called more than once."""
-        await asyncio.to_thread(self._threads.shutdown)
         self._closed = True
+        await asyncio.to_thread(self._threads.shutdown)
         await asyncio.to_thread(self._pool.close)
