@@ -11,11 +11,18 @@ from test_studio_decisions import ASKS, pay, waiting
 from artificer.agent import Agent
 from artificer.core.signals import AnswerCall
 from artificer.dispatch.agents import NO_AGENTS
+from artificer.errors import OperatorError
 from artificer.providers.scripted import ScriptedProvider, say
 from artificer.studio.executions import Executions
 from artificer.world import World
 
 pytestmark = pytest.mark.req("studio-late-signals")
+
+
+def task_of(run: str) -> asyncio.Task[None]:
+    """The execution of a run."""
+    (task,) = (task for task in asyncio.all_tasks() if task.get_name() == f"studio {run}")
+    return task
 
 
 class Ending:
@@ -35,7 +42,7 @@ class Ending:
             await work()
 
         self._executions.start(self._run, counted)
-        (task,) = (task for task in asyncio.all_tasks() if task.get_name() == f"studio {self._run}")
+        task = task_of(self._run)
         self.let.set()
         await task
 
@@ -62,3 +69,20 @@ async def test_a_run_that_has_taken_all_is_not_continued() -> None:
         assert ending.continued == 0
         assert (await world.get("r")).status == "waiting"
         assert not await world.archive.has_signals("r")
+
+
+@pytest.mark.req("studio-problems")
+async def test_the_problems_of_the_latest_runs_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail() -> None:
+        raise OperatorError("It fails.", hint="Look.")
+
+    monkeypatch.setattr("artificer.studio.executions.MAX_PROBLEMS", 2)
+    async with World.in_memory() as world:
+        executions = Executions(world, NO_AGENTS)
+        for run in ("a", "b", "a", "c"):
+            executions.start(run, fail)
+            await task_of(run)
+        problems = {run: executions.problem(run, over=True) for run in "abc"}
+        assert problems == {"a": "It fails. Look.", "b": "", "c": "It fails. Look."}

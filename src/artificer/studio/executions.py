@@ -18,6 +18,9 @@ log = logging.getLogger("artificer.studio.executions")
 MAX_EXECUTIONS = 32
 """Runs at a time."""
 
+MAX_PROBLEMS = 1_000
+"""Runs whose problems are remembered; then the oldest is forgotten."""
+
 PATIENCE_S = 0.3
 """How long a person waits to hear that another process has the run."""
 
@@ -86,7 +89,7 @@ class Executions:
             task.add_done_callback(lambda _: self._wanted_here.discard(top))
             await asyncio.wait((task,), timeout=PATIENCE_S)  # a refusal comes at once
         if top in self.elsewhere:
-            self.elsewhere[run] = self.elsewhere[top]
+            _remember(self.elsewhere, run, self.elsewhere[top])
 
     def problem(self, run: str, *, over: bool) -> str:
         """Why a run is not executed here as a person wanted; nothing if all is well."""
@@ -123,11 +126,19 @@ class Executions:
             await work()
         except OwnedError as error:
             if run in self._wanted_here:
-                self.elsewhere[run] = f"{error.message} {error.hint or ''}".rstrip()
+                _remember(self.elsewhere, run, f"{error.message} {error.hint or ''}".rstrip())
             log.info("run %s is executed by another process", run)
         except ArtificerError as error:
-            self.failures[run] = f"{error.message} {error.hint or ''}".rstrip()
+            _remember(self.failures, run, f"{error.message} {error.hint or ''}".rstrip())
             log.warning("run %s: %s", run, self.failures[run])
         except Exception as error:  # boundary: the code of an agent's program
-            self.failures[run] = f"The program failed: {type(error).__name__}. The log says more."
+            why = f"The program failed: {type(error).__name__}. The log says more."
+            _remember(self.failures, run, why)
             log.error("run %s", run, exc_info=error)
+
+
+def _remember(problems: dict[str, str], run: str, problem: str) -> None:
+    problems.pop(run, None)
+    problems[run] = problem
+    if len(problems) > MAX_PROBLEMS:
+        del problems[next(iter(problems))]

@@ -19,6 +19,9 @@ from artificer.values.canon import digest_of
 KEPT_BYTES = 64_000_000
 """Bytes of blobs that are kept in memory."""
 
+MAX_SEEN = 10_000
+"""Digests that are remembered; then the oldest are forgotten."""
+
 MAX_BLOB = 33_000_000
 """Bytes of a blob that the API takes."""
 
@@ -93,7 +96,7 @@ class RemoteBlobs:
         return True
 
     def digests(self) -> Iterable[str]:
-        """The digests that this process has put or read."""
+        """The digests that this process has put or read last."""
         with self._lock:
             return list(self._seen)
 
@@ -107,6 +110,8 @@ class RemoteBlobs:
     def _keep(self, digest: str, data: bytes) -> None:
         with self._lock:
             self._seen[digest] = None
+            if len(self._seen) > MAX_SEEN:
+                del self._seen[next(iter(self._seen))]
             if digest not in self._kept and len(data) <= KEPT_BYTES:
                 self._kept[digest] = data
                 self._size += len(data)

@@ -90,6 +90,11 @@ class HeldJobs:
         """Whether a run belongs to a job: it is the job's, or one that this has started."""
         return run == job.run or run.startswith(f"{job.run}.")
 
+    def runs_of(self, job: HeldJob) -> list[str]:
+        """Return the runs of a job that were acquired here."""
+        with self._lock:
+            return [run for run in self._runs if self.is_of(job, run)]
+
     def candidates(self) -> list[HeldJob]:
         """Return the job that this task works on; all, where it is not known. Raises Fenced."""
         current = self._current.get()

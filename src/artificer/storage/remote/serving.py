@@ -145,7 +145,8 @@ class JobServer:
                 raise
             finally:
                 beating.cancel()
-                self._storage.snapshots.drop(job.run)
+                for run in self._storage.held.runs_of(job):
+                    self._storage.snapshots.drop(run)
 
     async def _report(self, job: HeldJob, executing: asyncio.Future[SegmentAnswer]) -> None:
         """Tell the server how an execution has ended; nothing if the lease was lost."""
