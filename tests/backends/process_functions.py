@@ -79,6 +79,13 @@ def leave_behind(path: str) -> str:
     return "left"
 
 
+@tool(isolation="process", effect="once", timeout=20)
+def pay_and_leave() -> str:
+    """Pay, and leave a program running that has our descriptors as far as they are inherited."""
+    os.system("sleep 60 >/dev/null 2>&1 &")
+    return "paid"
+
+
 @tool(isolation="process", timeout=1)
 def hang(how: str, path: str) -> None:
     """Hang."""

@@ -344,6 +344,15 @@ class TestTree:
         printed = [json.loads(receipt.content)["stdout"] for receipt in receipts]
         assert printed == [f"{n}\n" for n in range(24)]
 
+    async def test_a_program_inherits_no_descriptor_of_ours(self, tmp_path: Path) -> None:
+        """That of its keeper would let it say how another program has ended."""
+        script = (
+            "import os; print([n for n in range(3, 256) if os.path.exists('/proc/self/fd/%d' % n)])"
+        )
+        executor = executor_of([sys.executable, "-c", script], cwd=tmp_path)
+        for receipt in (await perform(executor), await perform(executor)):
+            assert json.loads(receipt.content)["stdout"] == "[]\n"
+
     async def test_descriptors_are_given_back(self, tmp_path: Path) -> None:
         executor = executor_of(["true"], cwd=tmp_path)
         missing = executor_of(["no-such-program-anywhere"], cwd=tmp_path)

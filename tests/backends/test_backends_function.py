@@ -561,6 +561,7 @@ class TestProcess:
     async def test_nothing_is_left_of_it_afterwards(self, tmp_path: Path) -> None:
         file = tmp_path / "file"
         assert (await perform(functions.leave_behind, path=str(file))).content == "left"
+        assert (await perform(functions.pay_and_leave)).content == "paid"
         assert await stays(file)
 
     async def test_a_result_that_is_too_long_for_its_report_says_that_it_ran(

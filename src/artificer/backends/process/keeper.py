@@ -47,7 +47,6 @@ _HANDLED = (
 )
 _SET_PDEATHSIG, _SET_NO_NEW_PRIVS, _SET_CHILD_SUBREAPER, _CAPBSET_DROP = 1, 38, 36, 24
 _LANDLOCK_RESTRICT_SELF = 446
-_CLOEXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -239,13 +238,21 @@ def _received(leash: socket.socket) -> Request | None:
     received, descriptors = b"", list[int]()
     size = SIZE_BYTES
     while len(received) < size:
-        data, more, _, _ = socket.recv_fds(leash, 1 << 16, MAX_DESCRIPTORS, _CLOEXEC)
+        data, more = _receive(leash, 1 << 16, MAX_DESCRIPTORS)
         if not data:
             return None
         received, descriptors = received + data, descriptors + more
         if size == SIZE_BYTES <= len(received):
             size += int.from_bytes(received[:SIZE_BYTES], "big")
     return Request(received[SIZE_BYTES:].split(b"\0"), descriptors)
+
+
+def _receive(source: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
+    """Receive bytes, and descriptors that no program inherits: `recv_fds` ignores its flags."""
+    data, descriptors, _, _ = socket.recv_fds(source, size, most)
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
+    return data, descriptors
 
 
 def _restrict(ruleset: int, flags: int, *, drop: bool) -> None:
@@ -268,7 +275,7 @@ def serve(control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers need not be reaped
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
-        data, descriptors, _, _ = socket.recv_fds(control, 1, 1, _CLOEXEC)
+        data, descriptors = _receive(control, 1, 1)
         if not data:
             return
         if os.fork() == 0:
