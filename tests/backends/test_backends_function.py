@@ -12,6 +12,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -649,6 +650,40 @@ class TestTimeout:
 
         assert (await perform(slow)).status == "timeout"
         assert steps == ["cleaned up"]
+
+    async def test_an_async_def_that_comes_to_its_end_all_the_same_keeps_its_result(self) -> None:
+        @tool(effect="once", timeout=0.05)
+        async def charge(cents: int) -> str:
+            """Charge."""
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+            return f"charged {cents}"
+
+        @tool(effect="once", timeout=0.05)
+        async def give_up() -> str:
+            """Make another error of it."""
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                raise ConnectionError("lost") from None
+            return ""
+
+        done = await perform(charge, cents=500)
+        assert (done.status, done.content) == ("ok", "charged 500")
+        assert (await perform(give_up)).status == "timeout"
+
+    async def test_a_coroutine_that_nobody_awaits_is_no_result(self) -> None:
+        async def charge() -> str:
+            """Charge."""
+            return "charged"
+
+        @tool(effect="once")
+        @functools.wraps(charge)
+        def wrapped() -> object:
+            return charge()
+
+        done = await perform(wrapped)
+        assert done.status == "error" and "did not run" in done.content
 
     async def test_cancelling_reaches_an_async_def(self) -> None:
         steps: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ MAX_ERROR = 2_000
 
 _RAN = "The function ran to its end."
 
+_NOT_AWAITED = "The function did not run: it only returned a coroutine, which has to be awaited."
+
 
 class Ended(Struct, frozen=True):
     """The end of a function: its result or error as text, its data, and the places of an error."""
@@ -38,6 +41,11 @@ class Ended(Struct, frozen=True):
     trace: str = ""
     attachments: tuple[Attachment, ...] = ()
     data: str | None = None
+
+    @property
+    def has_returned(self) -> bool:
+        """Whether the function came to its end, and did not raise an error."""
+        return self.status == "ok" or self.content.startswith(_RAN)
 
     async def cut(self, clean: Callable[[str], str]) -> Ended:
         """Return the end with no more text than is kept. ``clean`` takes secrets out of a text
@@ -53,6 +61,9 @@ class Ended(Struct, frozen=True):
 
 def returned(result: Any) -> Ended:
     """Return the end of a function that has returned a result."""
+    if inspect.iscoroutine(result):
+        result.close()
+        return Ended("error", _NOT_AWAITED, _NOT_AWAITED)
     try:
         rest, attachments = split_result(result)
         text = text_of(rest)

@@ -139,11 +139,12 @@ async def _in_loop(
                 call.monitor.outlived(_Unstopped(call, task, lambda: not task.done(), clean))
     if not task.done():
         return _unstopped(call)
-    if not in_time:
-        return _timed_out(call)
     if task.cancelled():
-        return Receipt(status="error", content="The tool was cancelled.")
-    return await _receipt(call, task.result(), clean)
+        return _cancelled() if in_time else _timed_out(call)
+    ended = task.result()
+    if not (in_time or ended.has_returned):
+        return _timed_out(call)
+    return await _receipt(call, ended, clean)  # also of one that came to its end all the same
 
 
 async def _guarded(work: Coroutine[Any, Any, Any], over: asyncio.Future[None]) -> Ended:
@@ -231,6 +232,10 @@ async def _receipt(call: Call, ended: Ended | None, clean: Callable[[str], str])
         attachments=ended.attachments,
         data=ended.data,
     )
+
+
+def _cancelled() -> Receipt:
+    return Receipt(status="error", content="The tool was cancelled.")
 
 
 def _timed_out(call: Call) -> Receipt:

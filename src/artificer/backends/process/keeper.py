@@ -247,9 +247,9 @@ def _received(leash: socket.socket) -> Request | None:
     return Request(received[SIZE_BYTES:].split(b"\0"), descriptors)
 
 
-def _receive(source: socket.socket, size: int, most: int) -> tuple[bytes, list[int]]:
+def _receive(source: socket.socket, size: int, limit: int) -> tuple[bytes, list[int]]:
     """Receive bytes, and descriptors that no program inherits: `recv_fds` ignores its flags."""
-    data, descriptors, _, _ = socket.recv_fds(source, size, most)
+    data, descriptors, _, _ = socket.recv_fds(source, size, limit)
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
     return data, descriptors
