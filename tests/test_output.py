@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,9 @@ async def test_a_function_is_called_once_for_a_reply_and_in_a_thread() -> None:
 
 
 @pytest.mark.req("output-function")
-@pytest.mark.parametrize("function", [lambda *items: items, lambda: 1, len])
+@pytest.mark.parametrize(
+    "function", [lambda *items: items, lambda: 1, len, lambda item: (yield item), partial(later)]
+)
 async def test_a_function_without_named_parameters_is_refused(function: Any) -> None:
     async with World.in_memory() as world:
         with pytest.raises(AuthorError):
@@ -413,8 +416,42 @@ async def test_a_check_gets_the_value_of_the_output_type() -> None:
         assert sent_back(provider)["problems"][0]["message"] == "at most 9"
 
 
+class Moderator:
+    """A check that is an object."""
+
+    async def __call__(self, text: str) -> None:
+        await refuse_secrets(text)
+
+
+async def refuse_secrets(text: str) -> None:
+    await asyncio.sleep(0)
+    if "secret" in text:
+        raise ValueError("no secrets")
+
+
 @pytest.mark.req("output-check")
-@pytest.mark.parametrize("wrong", [{"check": 5}, {"check": short, "kind": "deliver"}])
+@pytest.mark.parametrize("check", [lambda text: refuse_secrets(text), Moderator()])
+async def test_what_a_check_returns_is_awaited(check: Any) -> None:
+    provider = ScriptedProvider([say("The secret is 42."), say("I cannot say.")])
+    async with World.in_memory() as world:
+        run = await Agent(provider, check=check).run("Go.", world=world)
+    assert run.output == "I cannot say."
+    assert sent_back(provider)["problems"][0]["message"] == "no secrets"
+
+
+def one_by_one(item: str) -> Iterator[str]:
+    yield item
+
+
+@pytest.mark.req("output-check")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"check": 5},
+        {"check": one_by_one},
+        {"check": short, "kind": "deliver"},
+    ],
+)
 def test_a_check_is_a_function_of_a_chat(wrong: Any) -> None:
     with pytest.raises(AuthorError):
         Agent(**wrong)

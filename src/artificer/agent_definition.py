@@ -20,7 +20,7 @@ from artificer.core.policy import Policy
 from artificer.core.spec import Limits
 from artificer.errors import AuthorError, InvalidValueError, ToolDefinitionError
 from artificer.ports import Executor, Provider, RunContext
-from artificer.values.arguments import instance, listed, milliseconds, offers, shown, takes
+from artificer.values.arguments import instance, listed, milliseconds, offers, shown, takes, yields
 from artificer.values.base import JsonObject
 from artificer.values.parameters import refuse_unknown
 
@@ -165,6 +165,11 @@ class AgentDefinition(Generic[OutputT]):
             raise AuthorError(
                 f"The check of an agent is {shown(self.check)}, not a function of one value.",
                 hint="Pass a function that takes the output, and returns it or raises ValueError.",
+            )
+        if yields(self.check):
+            raise AuthorError(
+                f"The check of an agent is {shown(self.check)}, which yields.",
+                hint="Return the output, or raise ValueError.",
             )
         if not (isinstance(self.instructions, str | None) or takes(self.instructions, 1)):
             raise AuthorError(

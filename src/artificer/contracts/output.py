@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from artificer.contracts.schema import MAX_PROBLEMS, pointer
 from artificer.errors import AuthorError
-from artificer.values.arguments import shown
+from artificer.values.arguments import shown, yields
 from artificer.values.base import JsonObject, JsonValue, Problem
 from artificer.values.text import clip, first_sentence
 
@@ -74,6 +74,12 @@ def output_type(source: Any) -> OutputType:
             f"The output of an agent is {shown(source)}, a text and not a type.",
             hint="Write the type itself, without quotation marks. Without an output, a run ends in "
             "text.",
+        )
+    if isinstance(source, partial) or yields(source):
+        what = "yields" if yields(source) else "has no name that could be recorded"
+        raise AuthorError(
+            f"The output of an agent is {shown(source)}, which {what}.",
+            hint="Pass a def, which returns the output, or raises ValueError to reject a reply.",
         )
     if inspect.isroutine(source):
         return _of_function(source)

@@ -104,6 +104,11 @@ def takes(function: object, count: int) -> bool:
     return True
 
 
+def yields(function: object) -> bool:
+    """Whether a function is a generator: calling it runs none of its body."""
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
 def listed(name: str, values: object, owner: str, example: str = "[…]") -> tuple[Any, ...]:
     """Return the members of a list. Raises AuthorError for what is none."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):

@@ -74,7 +74,7 @@ class OutputReader(Struct, eq=False):
 
 
 async def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of the agent's author: a synchronous one in a thread.
+    """Call a function of the agent's author: a synchronous one in a thread. Await its result.
 
     Raises:
         RejectedOutputError: it raised ValueError or AssertionError.
@@ -88,7 +88,11 @@ async def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         with _verdict_of(function):  # in the thread: StopIteration does not get out of one
             return function(*args, **kwargs)
 
-    return await asyncio.to_thread(called)
+    found = await asyncio.to_thread(called)
+    if not inspect.isawaitable(found):
+        return found
+    with _verdict_of(function):
+        return await found
 
 
 @contextmanager
