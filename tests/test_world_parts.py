@@ -6,7 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -117,6 +117,20 @@ class TestClock:
             notes = [json.loads(body) for (body,) in database.execute("SELECT body FROM notes")]
         (posted,) = (note["at"] for note in notes if note["note"] == "signal_posted")
         assert on_the_clock(posted)
+
+    @pytest.mark.parametrize("moment", [1.5e12, None, -1, 10**18, True])
+    async def test_a_time_that_could_not_be_read_again_is_not_recorded(self, moment: Any) -> None:
+        class Odd(SystemClock):
+            def now(self) -> int:
+                return cast("int", moment)
+
+            def new_run_id(self) -> str:
+                return "aa-1"
+
+        async with World.in_memory(clock=Odd()) as world:
+            with pytest.raises(AuthorError, match="The clock Odd says that it is"):
+                await world.run("Go.", Agent(ScriptedProvider(["42"]), kind="chat"))
+            assert await world.archive.runs() == []
 
     async def test_without_one_it_is_that_of_the_system(self) -> None:
         async with World.in_memory() as world:

@@ -18,7 +18,7 @@ def _steady_ns() -> int:
     return time.clock_gettime_ns(_STEADY)
 
 
-_END = 250_246_627_200_000
+LATEST = 250_246_627_200_000
 """The year 9900, in milliseconds: dates end with 9999, and some things are planned ahead."""
 
 
@@ -33,7 +33,7 @@ class SystemClock:
 
     def __init__(self) -> None:
         now = time.time_ns()
-        if not 0 <= now // 1_000_000 < _END:
+        if not 0 <= now // 1_000_000 < LATEST:
             years = now / 1_000_000_000 / 31_556_952
             raise OperatorError(
                 f"The clock of this machine says that it is about the year {int(1970 + years)}.",

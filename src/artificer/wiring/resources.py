@@ -14,7 +14,6 @@ from artificer.agent_definition import ExecutedTool, shared_tools
 from artificer.backends.secrets.redaction import CleanBlobs, Redactor
 from artificer.config import Config
 from artificer.core.policy import Consult, Policy
-from artificer.errors import AuthorError
 from artificer.policies.engine import consult_here
 from artificer.ports import (
     BlobStore,
@@ -30,9 +29,9 @@ from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, Request
 from artificer.runtime.watching.feed import Feed
 from artificer.runtime.watching.observe import Observer, Observers
 from artificer.runtime.watching.relay import Relay
-from artificer.system.clock import SystemClock
 from artificer.values.arguments import new_run_id
 from artificer.values.base import Digest
+from artificer.wiring.clock import checked_clock
 from artificer.wiring.limits import request_limits
 from artificer.wiring.providers import ProviderPool, by_name
 from artificer.wiring.secrets import (
@@ -205,15 +204,3 @@ async def resources_over(
     except BaseException:
         await storage.aclose()
         raise
-
-
-def checked_clock(clock: Clock | None) -> Clock:
-    """Return the clock of a world. Raises AuthorError for what is none."""
-    if clock is None:
-        return SystemClock()
-    if not (hasattr(clock, "now") and hasattr(clock, "new_run_id")):
-        raise AuthorError(
-            f"{clock!r} is not a clock.",
-            hint="Pass an object with `now()` and `new_run_id()`, as artificer.Clock has them.",
-        )
-    return clock
