@@ -14,9 +14,12 @@ from artificer.backends.mcp.settings import McpConfig, McpServerConfig
 from artificer.config import Config, load_config
 from artificer.core.events import ToolReturned
 from artificer.core.policy import Policy, Rule
-from artificer.errors import AuthorError, ConfigError
+from artificer.errors import AuthorError, ConfigError, OperatorError, UnstoredError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runs import History, Run
+from artificer.storage.blobs.joined import JoinedStore
+from artificer.storage.blobs.memory import MemoryStore
+from artificer.storage.memory.storage import MemoryStorage
 from artificer.world import World
 
 STUB = str(Path(__file__).parent / "backends" / "mcp_stub.py")
@@ -79,6 +82,49 @@ async def test_manifests_name_servers_and_requests(tmp_path: Path) -> None:
         said = [json.loads(r.content) for r in results(await world.archive.history(run.id))]
     assert {"status": "success", "output": "hello"} in said
     assert any("not on the public internet" in one.get("fault", "") for one in said)
+
+
+class FullStore(MemoryStore):
+    """A store whose disk may be full."""
+
+    full = True
+
+    def put(self, data: bytes) -> str:
+        if self.full:
+            raise OperatorError("The disk is full.", hint="Free some space.")
+        return super().put(data)
+
+
+PAYS = """
+[tool]
+name = "pay"
+version = "1"
+description = "Pay, and say a lot about it."
+[command]
+exec = ["sh", "-c", "echo paid >> paid.txt; yes | head -c 900000"]
+"""
+
+
+@pytest.mark.req("call-unstored")
+async def test_a_call_whose_output_cannot_be_stored_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pay.clad.toml").write_text(PAYS)
+    storage = MemoryStorage()
+    store = FullStore()
+    storage.blobs = JoinedStore(storage.journal.small, store)
+    model = ScriptedProvider([reply(call("pay")), say("It may have been paid.")])
+    agent = Agent(model, kind="chat", tools=[tmp_path])
+    async with World.open(Config(home=tmp_path / "home"), storage) as world:
+        with pytest.raises(UnstoredError, match="The disk is full"):
+            await world.run("Pay.", agent, run_id="aa-1")
+        store.full = False
+        run = await world.resume("aa-1", agent)
+        assert (run.status, len(run.doubts)) == ("completed", 1)
+        assert [one.status for one in results(await world.archive.history(run.id))] == ["ambiguous"]
+        assert (await world.archive.replay(run.id)).identical
+    assert (tmp_path / "paid.txt").read_text() == "paid\n"
 
 
 @pytest.mark.req("backend-runs")

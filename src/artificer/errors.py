@@ -18,6 +18,7 @@
     │   ├── ConflictError          someone else has changed this meanwhile; nothing was written
     │   ├── TamperedError          stored bytes are not what was written
     │   ├── MovedError             the world was moved, or its server has lost records
+    │   ├── UnstoredError          a call's result cannot be stored; the call may have happened
     │   └── AccessError            the sender of a request is not authenticated
     │       ├── ForbiddenError         the sender may not do this
     │       └── RateLimitError         the sender has sent too many requests
@@ -193,6 +194,12 @@ class MovedError(OperatorError):
     """The world was moved, restored or copied, or its server has lost records."""
 
     code = "moved"
+
+
+class UnstoredError(OperatorError):
+    """The result of a call cannot be stored. The call may have happened, and stays open."""
+
+    code = "unstored"
 
 
 class AccessError(OperatorError):

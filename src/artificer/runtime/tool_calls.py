@@ -15,7 +15,7 @@ from artificer.contracts.definition import ToolDefinition
 from artificer.core import events as ev
 from artificer.core.call_keys import idempotency_key
 from artificer.core.intents import CallTool, Intent
-from artificer.errors import ArtificerError, AuthorError, places
+from artificer.errors import ArtificerError, AuthorError, UnstoredError, places
 from artificer.ports import (
     Attachment,
     BlobStore,
@@ -158,6 +158,8 @@ class ToolCalls(Struct, frozen=True):
         try:
             async with limit:
                 return _checked(intent.tool, await executor.execute(call))
+        except UnstoredError:  # the call has ended, and nobody is to read that it failed
+            raise
         except ArtificerError as error:
             return _failed("error", intent, error.message)
         except (Exception, SystemExit, asyncio.CancelledError) as error:  # must not end a run

@@ -14,7 +14,7 @@ from artificer.backends.secrets.forms import bytes_of, forms_of
 from artificer.contracts.schema import Schema
 from artificer.contracts.secret_marks import mark_of
 from artificer.contracts.secret_references import PREFIXES
-from artificer.errors import ToolDefinitionError
+from artificer.errors import OperatorError, ToolDefinitionError, UnstoredError
 from artificer.ports import BlobStore
 from artificer.values.base import JsonValue
 
@@ -208,8 +208,14 @@ class CleanBlobs:
         self._redactor = redactor
 
     def put(self, data: bytes) -> str:
-        """Store the bytes without secrets and return the digest of what was stored."""
-        return self._blobs.put(self._redactor.clean_bytes(data))
+        """Store the bytes without secrets and return the digest of what was stored.
+
+        Raises UnstoredError, which no executor makes a result of: that would be a failed call.
+        """
+        try:
+            return self._blobs.put(self._redactor.clean_bytes(data))
+        except OperatorError as error:
+            raise UnstoredError(error.message, hint=error.hint) from error
 
     def get(self, digest: str) -> bytes:
         """The bytes that were stored."""
