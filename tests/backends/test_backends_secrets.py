@@ -105,6 +105,17 @@ def test_one_of_bytes_that_are_not_text_is_taken_out_too() -> None:
 
 
 @pytest.mark.req("secret-forms")
+@pytest.mark.parametrize("signs", ['"' * 40, "\\" * 20, '\\"/' * 15, "\n" * 40, "&%" * 20])
+def test_a_text_of_escapes_is_read_once(signs: str) -> None:
+    """A pattern that matched a text in two ways would try all combinations of them."""
+    redactor = Redactor({"KEY": f"key{signs}"})
+    once = json.dumps(signs)[1:-1]
+    for text in (signs, once, json.dumps(once)[1:-1], quote(signs, safe="")):
+        assert "[secret KEY]" in redactor.clean(f"<key{text}>")
+        assert redactor.clean(f"key{text[: len(signs) // 2]}!").endswith("!")
+
+
+@pytest.mark.req("secret-forms")
 def test_what_only_looks_like_a_secret_stays() -> None:
     redactor = Redactor({"K": SECRET, "W": "correcthorse"})
     for text in (

@@ -55,33 +55,67 @@ def _words_of(value: str) -> Iterable[str]:
     return _LONG_WORD.findall(value) if "\n" in value or len(value) > MAX_MIXED else ()
 
 
-def _pattern(value: str) -> str:
-    """A pattern of a value as texts hold it: as it is, percent-encoded and escaped, in any mix."""
-    return "".join(c if _PLAIN.match(c) else _forms_of(c) for c in value)
-
+_GROUP = re.compile(r"(\\*)([^\\]?)", re.DOTALL)
 
 _BACKSLASH = r"(?:\\|%(?:25)*5[cC]|&(?:amp;)*#92;)"
+
+_ESCAPES = 8
+"""The most backslashes that stand for one, or before what is escaped."""
+
+
+def _pattern(value: str) -> str:
+    """A pattern of a value as texts hold it: as it is, percent-encoded and escaped, in any mix.
+
+    There is one way to match a text, or some texts would take longer than anybody waits.
+    """
+    return "".join(
+        _after_backslashes(len(backslashes), character) if backslashes else _forms_of(character)
+        for backslashes, character in _GROUP.findall(value)
+    )
+
+
+def _after_backslashes(count: int, character: str) -> str:
+    """The forms of backslashes and the character behind them, which may have some of its own.
+
+    How many they are in a text is not compared: fewer are taken for as many.
+    """
+    some = rf"(?:{_BACKSLASH}{{1,{_ESCAPES * (count + 1)}}}+(?:u(?i:005c))?+)"
+    if not character or _PLAIN.match(character):
+        return f"{some}{{1,{count}}}+{re.escape(character)}"
+    forms = [*_bare_forms(character), _unicode(character), *_SHORT.get(character, "")]
+    return f"{some}{{1,{count + 1}}}+(?:{'|'.join(forms)})"
 
 
 def _forms_of(character: str) -> str:
     """The forms of a character, encoded twice too: what is escaped may be escaped again."""
+    if not character or _PLAIN.match(character):
+        return re.escape(character)
+    bare = "|".join(_bare_forms(character))
+    forms = [bare, rf"{_BACKSLASH}{{1,{_ESCAPES}}}{_unicode(character)}"]
+    if character in _SHORT:
+        forms[0] = rf"{_BACKSLASH}{{0,{_ESCAPES}}}(?:{bare})"
+        if _SHORT[character] != character:
+            forms.append(rf"{_BACKSLASH}{{1,{_ESCAPES}}}{_SHORT[character]}")
+    return f"(?:{'|'.join(forms)})"
+
+
+def _bare_forms(character: str) -> list[str]:
+    """The forms of a character that begin with no backslash."""
     code = ord(character)
     percent = "".join(f"%(?:25)*(?i:{b:02x})" for b in bytes_of(character))
     named = "|".join([f"#{code}", f"#x(?i:0*{code:x})", *_NAMED.get(character, [])])
+    plus = [r"\+"] if character == " " else []
+    return [re.escape(character), percent, f"&(?:amp;)*(?:{named});", *plus]
+
+
+def _unicode(character: str) -> str:
+    """The form of a character as JSON escapes it, without the first backslash."""
     units = character.encode("utf-16-be", "replace").hex()
-    unicode = "".join(
-        rf"{_BACKSLASH}{{1,8}}u(?i:{units[i : i + 4]})" for i in range(0, len(units), 4)
-    )
-    escaped = _SHORT.get(character, character)
-    forms = [re.escape(character), percent, f"&(?:amp;)*(?:{named});"]
-    if character in _SHORT:
-        forms = [rf"{_BACKSLASH}{{0,8}}(?:{'|'.join(forms)})", rf"{_BACKSLASH}{{1,8}}{escaped}"]
-    if character == " ":
-        forms.append(r"\+")
-    return f"(?:{'|'.join([*forms, unicode])})"
+    codes = [f"u(?i:{units[i : i + 4]})" for i in range(0, len(units), 4)]
+    return rf"{_BACKSLASH}{{1,{_ESCAPES}}}".join(codes)
 
 
-_SHORT = {'"': '"', "\\": r"\\", "/": "/", "\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_SHORT = {'"': '"', "/": "/", "\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 """Characters that a backslash escapes, and what stands behind it then."""
 
 _NAMED = {"&": ["amp"], "<": ["lt"], ">": ["gt"], '"': ["quot"], "'": ["apos"]}
