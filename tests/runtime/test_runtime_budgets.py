@@ -158,7 +158,7 @@ class TestWall:
         first = await budgets.reserve(rig.spec(), size, 0)
         assert isinstance(first, Charges)
         late = await budgets.reserve(rig.spec(), size, 0, left_ms=20)
-        assert isinstance(late, ModelFailure) and late.code == "out_of_time"
+        assert isinstance(late, ModelFailure) and late.code == "budget"
         waiting = asyncio.create_task(budgets.reserve(rig.spec(), size, 0))
         await budgets.give_back([first])
         assert isinstance(await waiting, Charges)

@@ -74,7 +74,7 @@ class Budgets(Struct, frozen=True):
             except BudgetError as error:
                 others = spec.submission is not None and waited_ms < min(OTHERS_MS, left_ms)
                 free = _until_free(self.budget, charges, ends, error.message, others=others)
-                refusal = await _within(left_ms - waited_ms, free)
+                refusal = await _within(left_ms - waited_ms, free, error.message)
                 if refusal is not None:
                     return refusal
             else:
@@ -103,14 +103,14 @@ NO_BUDGETS = Budgets()
 
 
 async def _within(
-    left_ms: int, free: Coroutine[Any, Any, ModelFailure | None]
+    left_ms: int, free: Coroutine[Any, Any, ModelFailure | None], refused: str
 ) -> ModelFailure | None:
-    """Wait within the time that a run has left, or return that it is over."""
+    """Wait within the time that a run has left, or return what was refused."""
     try:
         async with asyncio.timeout(left_ms / 1000):
             return await free
     except TimeoutError:
-        return ModelFailure(code="out_of_time", message="The run's time was over.")
+        return exhausted(refused)
 
 
 async def _until_free(
