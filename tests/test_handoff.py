@@ -72,7 +72,14 @@ async def test_a_report_comes_over_with_its_artifacts() -> None:
             assert list(run.artifacts) == ["t"]
             assert "green" in run.html
             assert (await world.archive.replay(run.id)).divergence is None
-            assert await world.import_run(await world.archive.export_run(run.id)) == run.id
+            exported = await world.archive.export_run(run.id)
+            await world.maintenance.prune(run.children[0])
+            await world.maintenance.gc(older_than_s=0)
+            assert list((await world.get(run.id)).artifacts) == ["t"]
+        async with World.in_memory() as other:
+            imported = await other.get(await other.import_run(exported))
+            assert list(imported.artifacts) == ["t"] and "green" in imported.html
+            assert (await other.archive.verify()).problems == []
 
 
 async def test_after_a_crash_the_same_agent_goes_on() -> None:

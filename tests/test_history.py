@@ -7,11 +7,21 @@ from typing import Any
 
 import pytest
 
-from artificer import Agent, AuthorError, Config, ScriptedProvider, World, tool
+from artificer import Agent, AuthorError, Config, File, Image, ScriptedProvider, World, tool
 from artificer.providers.scripted import call, reply, say
 from artificer.testing.rig import unpaired
 from artificer.values.blocks import Message, TextBlock
 from artificer.wiring.recordings import rerun_recording
+from pictures import png
+
+CAT = Image.from_bytes(png(), name="cat.png")
+NOTES = File.from_bytes(b"Black, with white paws.", "text/plain", name="notes.txt")
+
+
+@tool(effect="pure")
+async def draw() -> Image:
+    """Draw a cat."""
+    return CAT
 
 
 @tool(effect="pure", trust="untrusted")
@@ -54,6 +64,25 @@ async def test_a_conversation_goes_on_in_a_new_run(as_messages: bool, tmp_path: 
         exported = await world.archive.export_run(second.id)
     async with World.in_memory() as other:
         assert (await other.get(await other.import_run(exported))).text == third.text
+
+
+@pytest.mark.req("run-history", "blobs-cited")
+@pytest.mark.parametrize("as_messages", [False, True])
+async def test_an_exported_run_brings_the_attachments_of_its_history(as_messages: bool) -> None:
+    """Those of prompts, and those of tools."""
+    script = [reply(call("draw")), say("A cat."), say("It is.")]
+    agent = Agent(ScriptedProvider(script), kind="chat", tools=[draw])
+    async with World.in_memory() as world:
+        first = await agent.run(["Draw it.", NOTES], world=world)
+        history = first.messages if as_messages else first
+        second = await agent.run("Is it a cat?", world=world, history=history)
+        exported = await world.archive.export_run(second.id)
+        assert await rerun_recording(exported, world.config) == []
+    async with World.in_memory() as other:
+        await other.import_run(exported)
+        blobs = other._resources.storage.blobs
+        assert [blobs.get(one.digest) for one in (NOTES, CAT)] == [NOTES.data, CAT.data]
+        assert (await other.archive.verify()).problems == []
 
 
 @pytest.mark.req("run-history")

@@ -1,9 +1,11 @@
-"""Parts that all envelopes share: limits of a kept output, and the share that a model reads."""
+"""Parts that all envelopes share: limits of a kept output, the share that a model reads, and the
+blobs that hold the rest."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +19,11 @@ MAX_CONTENT = 32_000
 
 MAX_EVIDENCE = 16_000
 """Characters of each stream that an envelope holds."""
+
+_KEPT = ("blob", "picture", "blobs", "output_blobs")
+"""Members of an envelope that are digests of blobs, or lists of them."""
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Parsed(Struct, frozen=True):
@@ -51,6 +58,15 @@ class Stream(Value):
 def evidence_text(envelope: Value, **shortened: JsonValue) -> str:
     """The evidence of a receipt: canonical JSON, with these members instead of its own."""
     return canonical_typed({**envelope.to_json(), **shortened}).decode()
+
+
+def kept_by(envelope: Mapping[str, Any]) -> Iterator[str]:
+    """The blobs in which an envelope keeps what it does not hold. It may be of any executor."""
+    for member in _KEPT:
+        value = envelope.get(member)
+        for digest in value if isinstance(value, list) else [value]:
+            if isinstance(digest, str) and _DIGEST.fullmatch(digest):
+                yield digest
 
 
 def fitted(facts: Mapping[str, Any], key: str, text: str) -> str:

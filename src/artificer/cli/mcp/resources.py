@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from artificer.cli.mcp.apps import APP, MIME_TYPE, REPORT, REPORT_KEY, UI, app_page
+from artificer.contracts.evidence import kept_by
 from artificer.core.events import ToolReturned
 from artificer.core.record import events_of
 from artificer.errors import NotFoundError
@@ -41,11 +41,6 @@ MANIFEST, EVIDENCE, BLOB = "artificer://manifest/", "artificer://evidence/", "ar
 EVIDENCE_KEY = "artificer/evidence"
 """Where a result names the resource that is the evidence of its call, in ``_meta``."""
 
-_CITING = ("blob", "picture", "blobs", "output_blobs")
-"""Members of an envelope that are digests of blobs, or lists of them."""
-
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-
 
 class Resources:
     """The resources of a server. ``manifests`` are the texts of the files, by their tools.
@@ -69,7 +64,7 @@ class Resources:
         envelopes = [parse_object(event.evidence) for event in returned if event.evidence]
         found = [envelope for envelope in envelopes if isinstance(envelope, dict)]
         cited = {event.whole for event in returned if event.whole}
-        cited |= {digest for envelope in found for digest in _digests(envelope)}
+        cited |= {digest for envelope in found for digest in kept_by(envelope)}
         self._evidence[run] = json.dumps(found, ensure_ascii=False, indent=1)
         self._cited[run] = frozenset(cited)
         while len(self._evidence) > MAX_RUNS:
@@ -197,9 +192,3 @@ class Resources:
         except NotFoundError:
             return None
         return data if len(data) <= MAX_BLOB else None
-
-
-def _digests(envelope: Mapping[str, Any]) -> set[str]:
-    held = [envelope.get(member) for member in _CITING]
-    listed = [item for value in held for item in (value if isinstance(value, list) else [value])]
-    return {item for item in listed if isinstance(item, str) and _DIGEST.fullmatch(item)}

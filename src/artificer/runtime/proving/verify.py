@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct, field, structs
 
+from artificer.artifacts.ref import ArtifactRef
+from artificer.contracts.evidence import kept_by
 from artificer.core import events as ev
 from artificer.core.record import EventLine, Line
 from artificer.core.tombstone import tombstone
@@ -20,8 +21,8 @@ from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.proving.bindings import unfaithful_lines
 from artificer.runtime.proving.kept import WORLD, Compared, KeptHeads, compare_head, compare_world
 from artificer.runtime.proving.signals import check_signals
-
-_DIGEST = re.compile("sha256:[0-9a-f]{64}")
+from artificer.values.base import Value
+from artificer.values.blocks import AttachedBlock
 
 
 class Verification(Struct):
@@ -180,37 +181,37 @@ def cited(line: Line) -> Iterator[str]:
         yield line.outputs.items
         yield from line.outputs.calls
         yield from filter(None, (line.outputs.text,))
+    yield from _held(line.event)
     match line.event:
         case ev.ModelResponded(raw=str(digest)) | ev.ModelFailed(raw=str(digest)):
             yield digest
         case ev.ContextCompacted(raw=str(digest)) | ev.CompactionFailed(raw=str(digest)):
             yield digest
-        case ev.PromptReceived(spec=spec):
-            yield from (block.digest for block in spec.attachments)
-        case (
-            ev.Steered(attachments=attached)
-            | ev.FollowUpReceived(attachments=attached)
-            | ev.RunForked(attachments=attached)
-        ):
-            yield from (block.digest for block in attached)
-        case ev.ToolReturned(artifact=artifact, whole=whole, data=data, evidence=evidence):
-            yield from (d for d in (artifact and artifact.payload, whole, data) if d)
-            yield from (block.digest for block in line.event.attachments)
+        case ev.ToolReturned(whole=whole, data=data, evidence=evidence):
+            yield from filter(None, (whole, data))
             yield from _kept_by(evidence)
         case ev.ChecklistTicked(version=digest) | ev.RunFinished(deliverable=digest):
             yield digest
 
 
+def _held(value: Any) -> Iterator[str]:
+    """The blobs of all attachments and artifacts in a value, however deep they stand in it."""
+    if isinstance(value, AttachedBlock):
+        yield value.digest
+    elif isinstance(value, ArtifactRef):
+        yield value.payload
+    elif isinstance(value, Value):
+        for name in value.field_names():
+            yield from _held(getattr(value, name))
+    elif isinstance(value, tuple):
+        for member in value:
+            yield from _held(member)
+
+
 def _kept_by(evidence: str | None) -> Iterator[str]:
-    """The blobs in which an envelope keeps what is too long for it."""
     try:
         envelope = json.loads(evidence or "{}")
     except (ValueError, RecursionError):
         return  # evidence of someone's own executor may be any text
-    if not isinstance(envelope, dict):
-        return
-    for name in ("blob", "blobs", "output_blobs"):
-        named = envelope.get(name) or ()
-        for digest in [named] if isinstance(named, str) else named:
-            if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-                yield digest
+    if isinstance(envelope, dict):
+        yield from kept_by(envelope)
