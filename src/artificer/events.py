@@ -200,7 +200,7 @@ class CallResumed(_RunEvent):
 
 
 class CallFinished(_RunEvent):
-    """A call ended. ``content`` is what the model reads."""
+    """A call ended, or was cancelled before it began. ``content`` is what the model reads."""
 
     type: ClassVar[Literal["call_finished"]] = "call_finished"
     call_id: str

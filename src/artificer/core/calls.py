@@ -203,14 +203,15 @@ def _without_second(state: RunState) -> RunState:
         tool = spec.tool(call.verdict.tool) if call.verdict else None
         late = call.status is None and call.id not in running
         if late and tool is not None and tool.origin == HANDOFF_ORIGIN:
-            call = answered(call, "cancelled", not_ok("cancelled", _TAKEN))
+            call = answered(call, "cancelled", TAKEN_OVER)
         calls.append(call)
     open_calls = {call.id for call in calls if call.status is None}
     pending = tuple(pending for pending in state.pending if pending.call_id in open_calls)
     return state.replace(calls=tuple(calls), pending=pending)
 
 
-_TAKEN = "Another agent has taken the conversation over."
+TAKEN_OVER = not_ok("cancelled", "Another agent has taken the conversation over.")
+"""The answer to a handoff after the first one."""
 
 
 def _without_waiting(state: RunState) -> RunState:

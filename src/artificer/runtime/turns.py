@@ -8,15 +8,16 @@ from msgspec import Struct, field
 
 from artificer.core import events as ev
 from artificer.core.intents import AskApproval, CallTool, Generate
-from artificer.core.record import EventLine, Line
-from artificer.values.blocks import TextBlock, ToolUseBlock
-from artificer.values.model import Usage
+from artificer.core.record import EventLine
+from artificer.core.state import RunState
+from artificer.runtime.load import Loaded
+from artificer.values.blocks import TextBlock, ToolResultBlock, ToolUseBlock
 
 
 class CallSummary(Struct):
     """One call. ``arguments`` are canonical once they were read, before that as they were written.
 
-    ``status`` is empty while there is no answer; ``seq`` is the record of the answer.
+    ``status`` is empty while there is no answer.
     """
 
     call_id: str
@@ -28,54 +29,49 @@ class CallSummary(Struct):
     status: str = ""
     result: str = ""
     artifact: str = ""
-    seq: int = 0
 
 
 class TurnSummary(Struct):
-    """One turn. ``seq`` is the record of its request, ``reply_seq`` that of its reply."""
+    """One turn, from its request to the answers to its calls."""
 
     number: int
-    seq: int
-    request: str = ""
-    reply_seq: int = 0
     text: str = ""
     stop: str = ""
     failure: str = ""
     sent_back: str = ""
-    usage: Usage = field(default_factory=Usage)
-    cost_micros: int | None = None
     calls: list[CallSummary] = field(default_factory=list)
 
 
-def turns_of(lines: Iterable[Line]) -> list[TurnSummary]:
+def turns_of(run: Loaded) -> list[TurnSummary]:
     """Group a run's records into turns, in order."""
-    teller = _Teller()
-    for line in lines:
+    grouped = _Grouping()
+    for line in run.lines:
         if isinstance(line, EventLine):
-            teller.event(line.seq, line.event)
+            grouped.event(line.event)
             continue
         match line.intent:
             case Generate(turn=number):
-                teller.turns.append(TurnSummary(number, line.seq, line.request or ""))
+                grouped.turns.append(TurnSummary(number))
             case CallTool(n=n, call_id=call_id) | AskApproval(n=n, call_id=call_id):
-                teller.waiting[n] = call_id
-    return teller.turns
+                grouped.waiting[n] = call_id
+    _answer_others(grouped.turns, run.state)
+    return grouped.turns
 
 
-class _Teller:
+class _Grouping:
     def __init__(self) -> None:
         self.turns: list[TurnSummary] = []
         self.waiting: dict[int, str] = {}
 
-    def event(self, seq: int, event: ev.Event) -> None:
+    def event(self, event: ev.Event) -> None:
         if not self.turns:
             return
         turn = self.turns[-1]
         match event:
             case ev.ModelResponded():
-                _reply(turn, seq, event)
+                _reply(turn, event)
             case ev.ModelFailed(code=code, message=message):
-                turn.reply_seq, turn.failure = seq, f"{code}: {message}"
+                turn.failure = f"{code}: {message}"
             case ev.CallsJudged(verdicts=verdicts):
                 turn.calls = [
                     CallSummary(
@@ -87,37 +83,43 @@ class _Teller:
                         v.reason or "; ".join(f"{p.pointer}: {p.message}" for p in v.problems),
                         "" if v.verdict in ("allow", "ask") else v.verdict,
                         v.content,
-                        seq=seq,
                     )
                     for before, v in zip(turn.calls, verdicts, strict=False)
                 ]
             case ev.ApprovalAnswered(approved=False, reason=reason, content=content):
-                self._answer(turn, event.intent, seq, status="denied", result=content)
-                self._answer(turn, event.intent, seq, reason=reason)
+                self._answer(turn, event.intent, status="denied", result=content, reason=reason)
             case ev.ToolReturned(status=status, content=content, artifact=made):
-                self._answer(turn, event.intent, seq, status=status, result=content)
+                self._answer(turn, event.intent, status=status, result=content)
                 if made:
-                    self._answer(turn, event.intent, seq, artifact=f"{made.kind}:{made.id}")
+                    self._answer(turn, event.intent, artifact=f"{made.kind}:{made.id}")
             case ev.ReplyChecked(request=request):
                 turn.sent_back = request or ""
-            case ev.CancelRequested(content=content):
-                for call in turn.calls:
-                    if not call.status:
-                        call.status, call.result, call.seq = "cancelled", content, seq
             case _:
                 pass
 
-    def _answer(self, turn: TurnSummary, intent: int, seq: int, **facts: str) -> None:
+    def _answer(self, turn: TurnSummary, intent: int, **facts: str) -> None:
         for call in turn.calls:
             if call.call_id == self.waiting.get(intent):
-                call.seq = seq
                 for name, value in facts.items():
                     setattr(call, name, value)
 
 
-def _reply(turn: TurnSummary, seq: int, event: ev.ModelResponded) -> None:
-    turn.reply_seq, turn.stop = seq, event.stop
-    turn.usage, turn.cost_micros = event.usage, event.cost_micros
+def _answer_others(turns: Iterable[TurnSummary], state: RunState) -> None:
+    """Give calls the answers of the rules, as when someone ended the run: no event holds these."""
+    others = {call.call_id: call for turn in turns for call in turn.calls if not call.status}
+    if not others:
+        return
+    for message in state.history:
+        for block in message.blocks:
+            if isinstance(block, ToolResultBlock) and (call := others.get(block.tool_use_id)):
+                call.status, call.result = block.status, block.content
+    for now in state.calls:
+        if now.status and (call := others.get(now.id)):
+            call.status, call.result = now.status, now.content
+
+
+def _reply(turn: TurnSummary, event: ev.ModelResponded) -> None:
+    turn.stop = event.stop
     turn.text = "\n\n".join(b.text for b in event.blocks if isinstance(b, TextBlock))
     turn.calls = [
         CallSummary(b.id, b.name, b.arguments) for b in event.blocks if isinstance(b, ToolUseBlock)

@@ -31,7 +31,7 @@ from artificer.runtime.explaining.why import why_of
 from artificer.runtime.listing.queued import is_for_workers, is_queued
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.proving.bindings import binding_in
-from artificer.runtime.turns import CallSummary, turns_of
+from artificer.runtime.turns import CallSummary, TurnSummary, turns_of
 from artificer.runtime.waiting import questions_below
 from artificer.values.model import Usage
 from artificer.values.text import clip
@@ -116,7 +116,7 @@ def explain(
     again = retry_at(state, loaded.lines) if for_workers else None
     workers = for_workers and state.build is None
     goes_on = workers and not abandoned and workers_go_on(state, again)
-    turns = turns_of(loaded.lines)
+    turns = turns_of(loaded)
     counted = Counter(call.status or "open" for turn in turns for call in turn.calls)
     return Explanation(
         run=loaded.run,
@@ -130,7 +130,7 @@ def explain(
         if workers
         else why_of(state, loaded.lines),
         pending=(*map(_pending, loaded.open), *_waits(state, below)),
-        refused=tuple(_refusals(loaded.lines)),
+        refused=tuple(_refusals(turns)),
         answers=dict(counted),
         usage=state.usage,
         cost_micros=state.cost_micros,
@@ -168,10 +168,10 @@ def _pending(intent: Intent) -> str:
             return intent.type
 
 
-def _refusals(lines: Sequence[Line]) -> Iterator[Refusal]:
+def _refusals(turns: Sequence[TurnSummary]) -> Iterator[Refusal]:
     """Calls that did not run, the same ones put together."""
     found: dict[tuple[str, str, str, str], list[int]] = {}
-    for turn in turns_of(lines):
+    for turn in turns:
         for call in turn.calls:
             refused = call.verdict not in ("allow", "ask", "") or call.status == "denied"
             if refused:
@@ -230,7 +230,7 @@ def _next(
 
 def _next_of_finished(loaded: Loaded) -> Iterator[str]:
     run, state = loaded.run, loaded.state
-    if not turns_of(loaded.lines):  # nothing was asked: a fork has nothing to continue with
+    if not turns_of(loaded):  # nothing was asked: a fork has nothing to continue with
         yield "artificer run 'PROMPT' --model PROVIDER/MODEL"
     elif state.reason == "turn_limit":
         yield f"artificer fork {run} --max-turns {2 * state.run_spec.limits.turns} --steer 'Go on.'"

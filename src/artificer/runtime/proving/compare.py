@@ -77,7 +77,7 @@ def compare(a: Loaded, b: Loaded, blobs: BlobStore) -> Comparison:
         settings=tuple(_settings(*specs)),
         first=_first(a.lines, b.lines),
         prompt=tuple(_differences({name: _of(specs, name) for name in _READ})),
-        turns=tuple(_turns(turns_of(a.lines), turns_of(b.lines))),
+        turns=tuple(_turns(turns_of(a), turns_of(b))),
         deliverable=tuple(_deliverable(a, b, blobs)),
         totals=(
             Difference("turns", a.state.turn, b.state.turn),

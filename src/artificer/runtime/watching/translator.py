@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 
 from msgspec import structs
 
@@ -40,6 +41,7 @@ from artificer.events import (
     TurnStarted,
 )
 from artificer.ports import CallProgress
+from artificer.runtime.watching.open_calls import OpenCalls
 from artificer.values.model import (
     FALLBACK_FAILURES,
     ArgumentsDelta,
@@ -60,20 +62,18 @@ class Translator:
         """Id and tool of each call, by the number of the intent that is about it."""
         self._models: deque[RunSpec | Fallback] = deque()
         """The model, and those that may take over."""
-        self._interrupted = False
-        """Whether someone wants the run to end: no other model is asked then."""
+        self._open = OpenCalls()
 
     def record(self, line: EventLine | IntentLine) -> Iterator[RunEvent]:
         """Yield the events of a record."""
         self.seq = line.seq
-        if isinstance(line, IntentLine):
-            return self._intent(line)
-        return self._event(line.event)
+        own = self._intent(line) if isinstance(line, IntentLine) else self._event(line.event)
+        return chain(self._open.record(line), own)
 
     def resumed(self, state: RunState) -> None:
         """Take over the calls in progress of a run whose earlier records were not passed."""
         self._models = deque([state.run_spec, *state.run_spec.fallbacks])
-        self._interrupted = state.hold == "interrupt"
+        self._open.resumed(state)
         tools = {call.id: call.verdict.tool for call in state.calls if call.verdict}
         for pending in state.pending:
             if pending.call_id in tools:
@@ -150,7 +150,9 @@ class Translator:
 
     def _changed(self, code: str) -> Iterator[ModelChanged]:
         """Yield the change of models that a failure leads to, if it does (core.fallback)."""
-        if code not in FALLBACK_FAILURES or len(self._models) < 2 or self._interrupted:
+        if code not in FALLBACK_FAILURES or len(self._models) < 2:
+            return
+        if self._open.ending is not None:  # no other model is asked then
             return
         failed, model = self._models.popleft(), self._models[0]
         yield ModelChanged(
@@ -211,8 +213,6 @@ class Translator:
                 yield ReplySentBack(run=run, seq=seq, request=request)
             case ev.BuildAdvanced(fact=fact):
                 yield BuildProgressed(run=run, seq=seq, what=fact.type, text=happened(fact))
-            case ev.InterruptRequested() | ev.PauseRequested() | ev.RunFinished():
-                self._interrupted = isinstance(event, ev.InterruptRequested)
             case _:
                 yield from self._of_model(event)
 
