@@ -7,7 +7,8 @@ import json
 import sys
 
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -15,8 +16,19 @@ from artificer import Agent, Config, ScriptedProvider, World
 from artificer.providers.scripted import say
 
 
+class Started(SpanProcessor):
+    """Keeps the names of the spans that were started."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        self.names.append(span.name)
+
+
 async def main(enabled: bool) -> None:
-    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    exporter, provider, started = InMemorySpanExporter(), TracerProvider(), Started()
+    provider.add_span_processor(started)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
     config = Config(telemetry={"enabled": enabled})
@@ -38,7 +50,8 @@ async def main(enabled: bool) -> None:
             for span in exporter.get_finished_spans()
             if span.context is not None
         ]
-        print(json.dumps({"recorded": submission.to_json(defaults=False), "spans": spans}))
+        recorded = submission.to_json(defaults=False)
+        print(json.dumps({"recorded": recorded, "spans": spans, "started": started.names}))
 
 
 asyncio.run(main(sys.argv[1] == "enabled"))

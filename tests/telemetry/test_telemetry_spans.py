@@ -278,6 +278,14 @@ class TestStructure:
         assert [s.name for s in bench.spans()] == names * 2
         assert {facts(s)["artificer.run.status"] for s in bench.spans()[1::2]} == {"completed"}
 
+    async def test_a_run_that_is_only_written_is_not_executed(self, bench: Bench) -> None:
+        await bench.run(say("First."))
+        before = bench.spans()
+        bench.rig.observer = bench.telemetry()
+        engine = bench.rig.engine(ScriptedProvider([]))
+        await engine.record_pruning("run", "Ada", "Old.")
+        assert bench.spans() == before
+
     async def test_a_fork_tells_only_what_is_its_own(self, bench: Bench) -> None:
         await bench.run(reply(call("work")), say("Read."))
         before = await load(bench.rig.journal, bench.rig.blobs, "run")

@@ -35,6 +35,8 @@ def test_the_spans_of_who_executes_a_run_are_below_its_submission() -> None:
     assert found["recorded"]["traceparent"].startswith(f"00-{submitted[1]}-{submitted[2]}-")
     executed = [span for span in found["spans"] if span[0].startswith("invoke_agent")]
     assert [span[3] for span in executed] == [submitted[2]]
+    exported = [name for name, *_ in found["spans"]]
+    assert sorted(found["started"]) == sorted(exported), "none stays open"
 
 
 def test_nothing_is_recorded_where_nothing_is_exported() -> None:

@@ -298,7 +298,6 @@ class Engine(Struct):
         finally:
             self._loops.pop(ledger.run, None)
             await ledger.finish()
-            self.observer.idle(ledger.run)
 
 
 async def _begun(

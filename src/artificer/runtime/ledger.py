@@ -256,7 +256,7 @@ class Ledger:
         self._hold.lapses = lapses
 
     async def finish(self) -> None:
-        """Wait for writes outside the journal, and release the run."""
+        """Wait for writes outside the journal, release the run, and let the observer know."""
         try:
             if self.snapshotter is not None:
                 await self.snapshotter.finish()
@@ -274,6 +274,7 @@ class Ledger:
             log.warning("run %s could not be released: %s", self.run, error)
         finally:
             self._hold.end(released=released, epoch=self._epoch)
+            self._observer.idle(self.run)
         if released:
             await self._release_left()
 

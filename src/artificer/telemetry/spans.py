@@ -120,7 +120,7 @@ class Telemetry(Observer):
     def _event(self, run: str, traced: _TracedRun, event: ev.Event) -> None:
         before = traced.state
         traced.state, _ = reduce(before, event)
-        if traced.span is None:
+        if traced.span is None and not _is_written_only(event):
             self._open(run, traced, event.at)
         match event:
             case ev.ModelResponded() | ev.ModelFailed():
@@ -338,6 +338,13 @@ def _add_event(span: Span, name: str, at: int, facts: Attributes) -> None:
 def _failed(span: Span, what: str) -> None:
     span.set_attribute("error.type", what)
     span.set_status(StatusCode.ERROR)
+
+
+def _is_written_only(event: ev.Event) -> bool:
+    """Whether an event is also recorded by who does not execute the run, and begins nothing."""
+    if isinstance(event, ev.PromptReceived):
+        return event.spec.submission is not None
+    return isinstance(event, (ev.ChecklistTicked, ev.RunPruned))
 
 
 def _ns(ms: int) -> int:
