@@ -1,6 +1,7 @@
-"""Events: facts in the past tense. Time, identity and every wording that a model is shown arrive
-inside them; the reducer computes none of it (invariants 4 and 5). One sentence is an exception:
-that a model repeats itself (:mod:`artificer.core.repeats`).
+"""Events: facts in the past tense. Time and identity arrive inside them, and so does most wording
+that a model is shown (invariants 4 and 5). The reducer composes a few sentences itself, such as the
+one about repetition (:mod:`artificer.core.repeats`): these are formats, as a replay composes them
+again.
 
 ``at`` is milliseconds since 1970-01-01 UTC. ``intent`` is the number of the intent that an event
 is the receipt of.

@@ -105,7 +105,10 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 def _path(text: str) -> str:
-    """Where a text leads if it is a path or an address; the text itself if nothing in it moves."""
+    """Where a text leads if it is a path or an address, with slashes for its backslashes.
+
+    If no step of it moves, nothing else changes.
+    """
     slashed = text.replace("\\", "/")
     scheme = _SCHEME.match(slashed)
     start = scheme.end() if scheme else 0

@@ -45,7 +45,7 @@ def sent(history: Sequence[Message], window: Window) -> Sequence[Message]:
 
 
 def boundaries(history: Sequence[Message], start: int) -> list[int]:
-    """Where a window may begin behind ``start``: at no result, and with a reply less than before.
+    """Where a window may begin behind ``start``: at no result, and only if it drops a reply.
 
     The last one leaves nothing; there is none where that would drop the user's last message.
     """

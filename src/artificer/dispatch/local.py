@@ -201,7 +201,7 @@ class LocalDispatcher:
         self._execute(execute, found, found.cause, self._ended)
 
     def _interrupt(self, execute: ExecuteSegment) -> None:
-        """Tell runs that are executed that they are to end: next to what is in progress."""
+        """Begin the cancellations of runs in progress, next to the segments that they end."""
         for found in self._executing.values():
             if found.again.startswith(CANCEL):
                 self._execute(execute, found, found.again, self._forget)

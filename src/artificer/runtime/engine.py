@@ -157,7 +157,7 @@ class Engine(Struct):
             NotFoundError: no such run.
             TamperedError: its journal is not what was written.
             OwnedError: its owner lives, and it is not to be taken over.
-            Fenced: another process took it up at the same time, and the same.
+            Fenced: another process took it up at the same time.
         """
         before = await self._restore(run)
         if before.state.phase is RunPhase.FINISHED:

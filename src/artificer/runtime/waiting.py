@@ -65,7 +65,7 @@ async def waited_for(
 
 
 async def unfinished_above(journal: Journal, blobs: BlobStore, loaded: Loaded) -> str:
-    """Return the run that this one is part of, or that that one is, which can go on, or nothing."""
+    """Return the nearest run above this one that has not finished; empty if there is none."""
     run, state = loaded.run, loaded.state
     while (above := state.run_spec.parent) and run.startswith(f"{above}."):
         try:

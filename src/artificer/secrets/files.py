@@ -23,7 +23,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class FolderOfSecrets:
-    """One file for each secret, called as the secret is, or so in small letters or in capitals.
+    """One file for each secret, with the secret's name, also in small letters or in capitals.
 
     A line end behind the value does not count. A file may be a symbolic link within the folder, as
     Kubernetes makes them; one that leads out of it is refused, and so is one that is not regular,

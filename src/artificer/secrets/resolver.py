@@ -148,7 +148,10 @@ class Secrets:
         return value
 
     def _learn(self, secrets: Mapping[str, str], *, keep: bool) -> None:
-        """Tell a value before it is handed out. What a local source has can be read again."""
+        """Pass values on to the learners before anyone gets them.
+
+        Only what can be read again, from a local source, is not kept for later learners.
+        """
         with self._lock:
             self._known |= secrets if keep else {}
             for learner in self._learners:

@@ -105,7 +105,8 @@ class Builds:
         ``build/RUN``), and into the branch ``into`` if one is named.
 
         If that branch has new commits, the two are merged and validated first. Uncommitted changes
-        are never touched; if something is in the way, nothing changes and the promotion says why.
+        are never touched; if something is in the way, ``into`` does not change, and the promotion
+        says why. The build's own branch is made in any case.
 
         Raises:
             OperatorError: the run is not a build, or the build is not completed.

@@ -37,7 +37,7 @@ class Signers:
         """Read public keys (PEM); None if there are none and no signature is needed.
 
         Raises:
-            ConfigError: a fileis not a P-256 public key.
+            ConfigError: a file is not a P-256 public key.
             MissingExtraError: ``cryptography`` is not installed.
         """
         return cls([_key_of(file) for file in files]) if files else None

@@ -10,7 +10,7 @@ class KnownFiles:
     """The files that each run has read or written: it changes no other."""
 
     def __init__(self, *, read_first: bool) -> None:
-        """Without ``read_first`` only the replacement of a whole file asks for knowing it."""
+        """Without ``read_first`` a run has to know a file only to replace the whole of it."""
         self._read_first = read_first
         self._seen: dict[tuple[str, str], str] = {}
         self._resumed: set[str] = set()

@@ -222,7 +222,7 @@ class PromoteOptions(RunOption):
     """Bring RUN's work into its project as the branch build/RUN, and merge it into yours.
 
     If your branch has new commits, the result of the merge is validated first. Uncommitted files
-    are never touched: if one is in the way, nothing changes and the command says so.
+    are never touched: if one is in the way, your branch does not change and the command says so.
 
     \b
     Examples:

@@ -73,7 +73,7 @@ class TreeBuilder:
     decider: Decider | None = None
 
     async def serve(self, run: str, state: RunState, job: Job) -> BuildAdvanced | None:
-        """Serve a job, and return the fact that answers it; None if there is none to tell now."""
+        """Serve a job, and return the fact that answers it; None if there is none yet."""
         build = _build(state)
         match job:
             case StartRun():

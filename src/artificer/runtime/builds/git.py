@@ -155,9 +155,10 @@ class Git:
         return list(_blobs(wanted, answer.out.encode("utf-8", "surrogateescape")))
 
     async def differences(self, one: str, other: str) -> list[tuple[str, str, str]]:
-        """Return the differences of two commits or trees: a signal, the old path, the new path.
+        """Return the differences of two commits or trees: a letter, the old path, the new path.
 
-        ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else is ``M``.
+        The letters are git's: ``A`` was added, ``D`` deleted, ``R`` renamed, and everything else
+        is ``M``.
         """
         found: list[tuple[str, str, str]] = []
         fields = iter(await self.paths("diff-tree", "-r", "-z", "-M", "--name-status", one, other))

@@ -32,8 +32,9 @@ _UNDER_WAY = ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", 
 
 @dataclass(frozen=True)
 class Promotion:
-    """The result. ``branch`` holds ``commit`` in the person's repository in any case.
+    """The result. ``branch`` holds the build's commit in the person's repository in any case.
 
+    ``commit`` is the end of ``into`` if that has the build's work, else the build's commit.
     ``warning`` says what was found wrong with the build's own repository.
     """
 
@@ -59,7 +60,8 @@ async def promote(
     ``built`` is the commit that the build's journal names. Where the build's own refs point to
     does not count, for any program of the build could have moved them.
     If ``into`` has continued since the build began, the two are merged first, and ``commands`` have
-    to pass on the merged tree. Nothing is changed unless all of it can be.
+    to pass on the merged tree. If that fails, ``into`` does not change; ``branch`` is made in any
+    case.
 
     Raises:
         ConfigError: a branch has no valid name, or ``into`` is not there.

@@ -26,9 +26,9 @@ from artificer.values.model import Usage
 class BuildNode(Struct, frozen=True):
     """One run of a build. ``step`` is what it worked at, such as ``code/store/load``.
 
-    ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` what
-    the build knew it, ``checked`` the result of validation, if there was one, ``passed``
-    whether that was good, ``detail`` the gist of the report.
+    ``purpose`` is a review pass or ``judge``. ``status`` is how the run stands, ``came_to`` its
+    outcome as the build recorded it, ``checked`` the result of validation, if there was one,
+    ``passed`` whether that was good, ``detail`` the gist of the report.
     """
 
     run: str

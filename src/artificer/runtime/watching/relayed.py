@@ -21,9 +21,10 @@ LONGEST = 64_000
 
 
 class RelayedMessage(Value):
-    """One message: the pieces that ``missed`` it, and one that did not; or a record was made.
+    """One message: a piece of the run, or, without one, that a record was made.
 
-    ``seq`` is the number of the last record before it.
+    ``missed`` counts the pieces before it that were dropped. ``seq`` is the number of the last
+    record before it.
     """
 
     seq: int

@@ -152,7 +152,8 @@ def command_line(
 ) -> Built:
     """Return the command for bound values.
 
-    ``places`` are the values of ``_scan_id``, ``_evidence_dir`` and ``_output_file``.
+    ``places`` are the values of placeholders that are made for the call, or come with it: its id,
+    folder and output file, its key and its fencing token.
     """
     if bound.problems:
         return Built(problems=bound.problems)
