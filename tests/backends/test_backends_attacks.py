@@ -18,7 +18,7 @@ import pytest
 from tools_support import LONGER_S, WRITER, names_in, size, standard_input, stays
 
 from artificer.backends.command.executor import CommandExecutor
-from artificer.backends.command.spec.section import argv_of, bind_command
+from artificer.backends.command.spec.section import bind_command
 from artificer.contracts.definition import toolset
 from artificer.contracts.schema import compile_schema
 from artificer.core.gate import judge
@@ -28,6 +28,7 @@ from artificer.manifests.model import Manifest, ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.values.blocks import ToolUseBlock
+from command_lines import argv_of
 
 pytestmark = pytest.mark.req("manifest-attacks")
 

@@ -11,10 +11,10 @@ import pytest
 from tools_support import commit_all
 
 from artificer.backends.command.executor import CommandExecutor
-from artificer.backends.command.spec.section import argv_of
 from artificer.backends.loader import load_folder
 from artificer.errors import ManifestError
 from artificer.ports import Call
+from command_lines import argv_of
 from needs import require
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"

@@ -10,10 +10,10 @@ import pytest
 from cli_kit import Shell, text_of
 from strict_server import Says, StrictServer
 
-from artificer.backends.command.spec.section import argv_of
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.tools.new import draft, read_help, read_purpose, read_usage
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 pytestmark = pytest.mark.req("cli-tools")
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.backends.command.spec.section import argv_of, bind_command
+from artificer.backends.command.spec.section import bind_command
 from artificer.contracts.schema import compile_schema
 from artificer.errors import ManifestError
 from artificer.manifests.custom_types import parse_folder_keys
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 TOOL = '[tool]\nname = "t"\nversion = "1"\ndescription = "A tool."\n'
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.backends.command.spec.section import argv_of
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 
 def manifest_of(arguments: str, command: str) -> Manifest:

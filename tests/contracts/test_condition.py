@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.backends.command.spec.section import argv_of
 from artificer.contracts.arguments.condition import parse_condition
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 pytestmark = pytest.mark.req("conditions")
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from artificer.backends.command.spec.section import argv_of
 from artificer.contracts.schema import compile_schema
 from artificer.core.policy import Policy, Rule, decide
 from artificer.errors import ManifestError
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 CASES = Path(__file__).parents[1] / "cases" / "manifests"
 

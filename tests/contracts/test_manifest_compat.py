@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from artificer.backends.browser.spec.commands import browser_commands
-from artificer.backends.command.spec.section import argv_of
 from artificer.errors import ManifestError
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 pytestmark = pytest.mark.req("manifest-compat")
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from artificer.backends.browser.spec.keys import BrowserScopeKeys
 from artificer.backends.browser.spec.scope import domain_fault, host_refusal
-from artificer.backends.command.spec.section import argv_of
 from artificer.contracts.addresses import climbs
 from artificer.contracts.scope import Scope, host_matches
 from artificer.errors import ManifestError
 from artificer.manifests.custom_types import FolderKeys, parse_folder_keys
 from artificer.manifests.model import Manifest
 from artificer.manifests.parse import parse_manifest
+from command_lines import argv_of
 
 pytestmark = pytest.mark.req("scope-engine")
 

@@ -31,7 +31,6 @@ from artificer.runtime.builds.detect import detect
 from artificer.runtime.builds.git import Git
 from artificer.runtime.builds.merging import merge, message_of
 from artificer.runtime.builds.scope import present, sort_changes
-from artificer.runtime.builds.views import read_artifact
 from artificer.values.strict_json import parse_object
 
 ROOT = Path(__file__).parents[2]
@@ -171,17 +170,6 @@ def test_a_command_line_is_split_or_refused(line: str) -> None:
     with bounded():
         split_command(line)
         message_of(line)
-
-
-@pytest.mark.req("fuzz-files")
-@given(corpus(b'{"format":"artificer/plan/1","title":"t","overview":"o","specs":[]}'))
-@fuzz(30)
-def test_a_view_of_an_artifact_is_read_or_refused(data: bytes) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        file = Path(name) / "plan.json"
-        file.write_bytes(data)
-        for kind in ("plan", "phase"):
-            declared(read_artifact, file, kind)
 
 
 @pytest.mark.req("fuzz-files")

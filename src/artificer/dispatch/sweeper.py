@@ -55,14 +55,10 @@ class SweepTimes(Struct, frozen=True):
 
 
 class Backlog(Struct, frozen=True):
-    """The submitted runs that were not over at the last look at all of them.
-
-    ``oldest_ms`` is when the oldest of the ``open`` ones began, None if there is none.
-    """
+    """The submitted runs that were not over at the last look at all of them."""
 
     open: int = 0
     stalled: int = 0
-    oldest_ms: int | None = None
 
 
 class _Known(Struct, frozen=True):
@@ -165,7 +161,7 @@ class Sweeper:
             self._position, _ = await self._storage.signals.since(None)
             page = await self._storage.journal.runs(None, PAGE)
             self._newest = frozenset(head.run for head in page if head.head.seq)
-        counts, oldest = dict.fromkeys(standings, 0), list[int]()
+        counts = dict.fromkeys(standings, 0)
         for standing in standings:
             before: str | None = None
             while True:
@@ -178,13 +174,10 @@ class Sweeper:
                             await self._dispatcher.wake(run.run, "lost")
                         await self._end_with_caller(run.run)
                         counts[standing] += 1
-                        oldest += [run.at] if standing == "open" else []
                 before = listed.next
                 if before is None:
                     break
-        self.backlog = Backlog(
-            counts.get("open", 0), counts.get("stalled", 0), min(oldest, default=None)
-        )
+        self.backlog = Backlog(counts.get("open", 0), counts.get("stalled", 0))
 
     async def wake_caller(self, run: str) -> None:
         """Wake the run that called a run's agent, which may continue now, wherever it waits.

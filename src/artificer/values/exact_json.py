@@ -1,20 +1,18 @@
 """JSON of a tool's result, read without a loss: no number ever passes through a float.
 
-:func:`exact` keeps every number as its source wrote it, :func:`read_exact` reads them as decimals.
-What cannot be exact is refused: a repeated member, NaN, half of a surrogate pair, a number beyond
-the range of IEEE 754 decimal128, nesting that is too deep.
+:func:`parse` and :func:`exact` keep every number as its source wrote it. What cannot be exact is
+refused: a repeated member, NaN, half of a surrogate pair, a number beyond the range of IEEE 754
+decimal128, nesting that is too deep.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from artificer.values.base import JsonValue
 from artificer.values.text import clip
 
 MAX_DEPTH = 64
@@ -33,7 +31,23 @@ class InexactError(ValueError):
 
 def parse(text: str) -> Any:
     """Read JSON with each number as a `msgspec.Raw`, its own text. Raises InexactError."""
-    return _parsed(text, _raw)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_members,
+        parse_float=_raw,
+        parse_int=_raw,
+        parse_constant=_no_constant,
+    )
+    try:
+        value = decoder.decode(text)
+    except InexactError:
+        raise
+    except RecursionError as error:
+        raise InexactError(f"it is nested more than {MAX_DEPTH} deep") from error
+    except ValueError as error:
+        raise InexactError("it is not JSON") from error
+    if text.count("{") + text.count("[") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+        raise InexactError(f"it is nested more than {MAX_DEPTH} deep")
+    return value
 
 
 def exact(value: Any) -> str:
@@ -59,23 +73,9 @@ def in_order(text: str, value: Any) -> str:
         return text
 
 
-def read_exact(data: bytes | str) -> JsonValue:
-    """Read JSON with each number as a `decimal.Decimal`. Raises InexactError.
-
-    >>> read_exact('{"price": 1.10}')
-    {'price': Decimal('1.10')}
-    """
-    try:
-        text = data if isinstance(data, str) else data.decode()
-    except UnicodeDecodeError as error:
-        raise InexactError("it is not UTF-8") from error
-    found: JsonValue = _parsed(text, Decimal)
-    return found
-
-
 def is_number(value: object) -> bool:
     """Whether a value that was read here is a number."""
-    return isinstance(value, (msgspec.Raw, Decimal))
+    return isinstance(value, msgspec.Raw)
 
 
 def is_json(text: str) -> bool:
@@ -87,31 +87,8 @@ def is_json(text: str) -> bool:
     return True
 
 
-def _parsed(text: str, number: Callable[[str], Any]) -> Any:
-    def checked(found: str) -> Any:
-        _check(found)
-        return number(found)
-
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_members,
-        parse_float=checked,
-        parse_int=checked,
-        parse_constant=_no_constant,
-    )
-    try:
-        value = decoder.decode(text)
-    except InexactError:
-        raise
-    except RecursionError as error:
-        raise InexactError(f"it is nested more than {MAX_DEPTH} deep") from error
-    except ValueError as error:
-        raise InexactError("it is not JSON") from error
-    if text.count("{") + text.count("[") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
-        raise InexactError(f"it is nested more than {MAX_DEPTH} deep")
-    return value
-
-
 def _raw(text: str) -> msgspec.Raw:
+    _check(text)
     return msgspec.Raw(text.encode())
 
 

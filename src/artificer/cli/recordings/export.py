@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,12 @@ from artificer.cli.terminal.exits import Exit, ReaderGone
 from artificer.cli.terminal.words import count
 from artificer.cli.terminal.working import working
 from artificer.render.export.exported import Files
+from artificer.render.export.forms import ARTIFACT_FORMS, REPORT_FORMS, ExportForm
 from artificer.report import write_files
 from artificer.values.canon import digest_of
 
 SUFFIX = ".run.gz"
 STDOUT = "-"
-_TEXTS = frozenset(("html", "md", "json", "csv", "svg", "txt"))
-"""Formats that a terminal can show."""
 
 
 def export(settings: Settings, options: ExportOptions) -> Exit:
@@ -73,8 +73,15 @@ def _check(options: ExportOptions) -> None:
         return
     if options.as_json:
         raise click.UsageError("--json describes a file; name one with --out.")
-    if options.form not in _TEXTS and sys.stdout.isatty():
+    if not _is_text(options) and sys.stdout.isatty():
         raise click.UsageError(f"A terminal cannot show {options.form}: name a file with --out.")
+
+
+def _is_text(options: ExportOptions) -> bool:
+    """Whether a terminal can show the format."""
+    forms: Mapping[Any, ExportForm] = ARTIFACT_FORMS if options.artifact else REPORT_FORMS
+    form = forms.get(options.form)
+    return form is not None and form.is_text
 
 
 async def _made(settings: Settings, options: ExportOptions) -> tuple[str, Files]:

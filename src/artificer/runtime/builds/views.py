@@ -8,15 +8,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from artificer.artifacts.build_catalog import BuildArtifact, read
+from artificer.artifacts.build_catalog import BuildArtifact
 from artificer.artifacts.ref import BuildArtifactKind
-from artificer.errors import OperatorError, TamperedError
+from artificer.errors import OperatorError
 from artificer.render.build_artifacts import build_artifact_markdown
-from artificer.values.canon import canonical, digest_of
-from artificer.values.strict_json import parse_object
-
-_BESIDE = ("created_at", "digest", "run")
-"""The members of a file that are not part of the artifact."""
+from artificer.values.canon import digest_of
 
 
 @dataclass(frozen=True)
@@ -50,26 +46,6 @@ def write_artifact(
             hint="Check the permissions and the space on the disk, then resume.",
         ) from error
     return files
-
-
-def read_artifact(file: Path, kind: BuildArtifactKind) -> tuple[BuildArtifact, str]:
-    """Read a stored artifact with its digest.
-
-    Raises:
-        OperatorError: it cannot be read, or a newer release wrote it.
-        TamperedError: it is not what was written.
-    """
-    try:
-        stored = parse_object(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise OperatorError(f"{file} cannot be read: {error}.") from error
-    if isinstance(stored, tuple):
-        raise TamperedError(f"{file} is not the JSON that was written.")
-    digest = stored.get("digest")
-    data = canonical({name: v for name, v in stored.items() if name not in _BESIDE})
-    if digest_of(data) != digest:
-        raise TamperedError(f"{file} does not contain what was written to it.")
-    return read(kind, data), digest_of(data)
 
 
 def _replace(path: Path, text: str) -> None:

@@ -159,8 +159,3 @@ def command_line(
         return Built(problems=bound.problems)
     values = {**bound.values, **places} if places else bound.values
     return build_argv(manifest.part.groups, manifest.arguments, values)
-
-
-def argv_of(manifest: Manifest[CommandPart], arguments: Mapping[str, JsonValue]) -> Built:
-    """Return the command for arguments that have passed the input schema."""
-    return command_line(manifest, bind_command(manifest, arguments))
