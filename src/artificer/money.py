@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from artificer.core.price import Price, PriceTier
+from artificer.core.repeats import FEWEST_REPEATS
 from artificer.ports import SpendingLimit
 from artificer.values.base import CheckedValue, Meta, field
 
@@ -60,8 +61,6 @@ class PriceConfig(_RatesConfig):
 
 
 Dollars = Annotated[float, Meta(gt=0, le=1_000_000)]
-
-FEWEST_REPEATS = 3
 
 
 class BudgetConfig(CheckedValue):

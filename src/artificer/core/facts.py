@@ -137,7 +137,6 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int, judges: Judges) -
     if state.stop == "max_tokens" and since(spec, 2):
         refused = cut_off(calls, state.request().max_tokens)
         return ev.CallsJudged(at=at, intent=intent.n, verdicts=refused)
-    model = f"{spec.provider}/{spec.model}"
     verdicts = judge(
         calls,
         toolset=spec.tools(),
@@ -147,7 +146,7 @@ def _judge_calls(state: RunState, intent: JudgeCalls, at: int, judges: Judges) -
         stop=state.stop or "end_turn",
         occasion=Occasion(
             spec.kind,
-            model,
+            spec.full_name,
             state.taint,
             state.history,
             spec.rules,

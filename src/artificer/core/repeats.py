@@ -19,6 +19,9 @@ from artificer.values.text import clip
 PERIODS = 2
 """Turns that a cycle may have."""
 
+FEWEST_REPEATS = 3
+"""Lowest limit on repetitions: a lower one would stop a model before it is informed."""
+
 RECENT = 4 * PERIODS
 """Messages that are searched for calls that did not run."""
 

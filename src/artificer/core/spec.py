@@ -13,6 +13,7 @@ from artificer.contracts.response_format import ResponseFormat
 from artificer.core.kinds import PROMPTED, RunKind
 from artificer.core.policy import Policy
 from artificer.core.price import Price
+from artificer.core.repeats import FEWEST_REPEATS
 from artificer.core.submission import Submission
 from artificer.core.taint import Taint
 from artificer.values.base import CheckedValue, Count, Meta, NaturalNumber
@@ -71,7 +72,7 @@ class Limits(CheckedValue, metaclass=_Remembered, dict=True, gc=True):
     tool_ms: Count | None = None
     output_chars: Count | None = None
     waiting_counts: bool = True
-    repeats: Annotated[int, Meta(ge=3, le=MAX_SAFE_INTEGER)] | None = None
+    repeats: Annotated[int, Meta(ge=FEWEST_REPEATS, le=MAX_SAFE_INTEGER)] | None = None
     continuations: NaturalNumber = 0
     attachments: NaturalNumber = 50
     attachment_bytes: Count = 10_000_000

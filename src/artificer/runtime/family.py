@@ -104,7 +104,7 @@ def _node(run: str, parent: str, tool: str, depth: int, state: RunState) -> Chil
         tool,
         depth,
         state.standing,
-        f"{state.run_spec.provider}/{state.run_spec.model}",
+        state.run_spec.full_name,
         state.turn,
         state.usage,
         state.cost_micros,

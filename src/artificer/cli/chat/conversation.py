@@ -40,8 +40,7 @@ class TerminalChat:
     def model(self) -> str:
         """The model that answers next."""
         if self.run is not None and not self._switched:
-            spec = self.run.state.run_spec
-            return f"{spec.provider}/{spec.model}"
+            return self.run.state.run_spec.full_name
         models = each_model(self._agent.model or self.world.config.model)
         first = models[0] if models else "no model"
         return first if isinstance(first, str) else first.name

@@ -82,7 +82,7 @@ class BuildProgress:
         match event:
             case ev.PromptReceived(spec=spec) if spec.kind == "build":
                 self.run = run
-                self._screen.line(f"build {run} · {spec.provider}/{spec.model}", "dim")
+                self._screen.line(f"build {run} · {spec.full_name}", "dim")
             case ev.RunResumed() if not self._steps.get(run):
                 self.run = run
                 self._screen.line(f"build {run} · resumed", "dim")

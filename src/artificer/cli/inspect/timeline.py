@@ -94,7 +94,7 @@ def _event(
     details: tuple[str, ...] = ()
     match event:
         case ev.PromptReceived(spec=spec, release=release):
-            summary = joined(spec.kind, f"{spec.provider}/{spec.model}", f"release {release}")
+            summary = joined(spec.kind, spec.full_name, f"release {release}")
             details = tuple(map(described, spec.attachments))
         case ev.CallsJudged(verdicts=verdicts):
             summary, details = count(len(verdicts), "call"), tuple(map(_verdict, verdicts))

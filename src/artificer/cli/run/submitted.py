@@ -8,6 +8,7 @@ from artificer.agent import Agent
 from artificer.cli.commands.run import RunOptions
 from artificer.cli.terminal.console import note, out, out_json
 from artificer.cli.terminal.exits import Exit
+from artificer.core.submission import USUAL
 from artificer.dispatch.kinds import announce
 from artificer.errors import InvalidValueError, OperatorError
 from artificer.ports import DispatchedRun, Prompt
@@ -30,7 +31,7 @@ def check_submitted(options: RunOptions) -> None:
 async def submit(world: World, prompt: Prompt, agent: Agent, options: RunOptions) -> Exit:
     """Submit a run and print its id."""
     tenant, lane = options.tenant or "", options.lane or ""
-    wanted = DispatchedRun("", options.priority or 3, tenant, lane)
+    wanted = DispatchedRun("", options.priority or USUAL, tenant, lane)
     try:
         run = await world.submit(
             prompt,

@@ -82,7 +82,7 @@ class Account(Struct, frozen=True, weakref=True):
 
     def charge(self, spec: RunSpec, size: RequestSize, now: int) -> Charge | ModelFailure:
         """Return what a request may cost; a failure where nobody knows."""
-        model = f"{spec.provider}/{spec.model}"
+        model = spec.full_name
         price = spec.price or self.price_of(model)
         if self.limit.micros is not None and price is None:
             return exhausted(

@@ -49,8 +49,8 @@ async def summarise(journal: Journal, blobs: BlobStore, head: RunHead) -> RunSum
         queued = await waits_for_worker(journal, run, spec, status, seq)
     except (ArtificerError, ValueError):
         return RunSummary(run, seq, "unreadable")
-    at, model = begun.event.at, f"{spec.provider}/{spec.model}"
-    return RunSummary(run, seq, status, at, spec.kind, model, spec.prompt, queued, changed)
+    at = begun.event.at
+    return RunSummary(run, seq, status, at, spec.kind, spec.full_name, spec.prompt, queued, changed)
 
 
 async def _standing(

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from artificer.core.submission import FIRST, LAST, USUAL
 from artificer.studio.api.declared import ApiRequest, LongText, ShortName
 from artificer.studio.jobs.exchange import Beat, JobEnding, LeasedJob
 from artificer.studio.jobs.rows import JobPlace, JobRow, JobState, next_page
@@ -33,7 +34,7 @@ class JobBody(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     run: Annotated[str, Meta(min_length=1, max_length=200)]
-    priority: Annotated[int, Meta(ge=1, le=5)] = 3
+    priority: Annotated[int, Meta(ge=FIRST, le=LAST)] = USUAL
     attempts: Annotated[int, Meta(ge=1, le=100)] = 5
 
 

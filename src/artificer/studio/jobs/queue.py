@@ -11,6 +11,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 
+from artificer.core.submission import USUAL
 from artificer.errors import Fenced, NotFoundError, OperatorError
 from artificer.ownership.job_leases import PREFIX
 from artificer.ports import DispatchedRun
@@ -39,7 +40,7 @@ class JobQueue:
         self._file, self._now = file, now
 
     def submit(
-        self, run: str, priority: int = 3, attempts: int = 5, tenant: str = "", lane: str = ""
+        self, run: str, priority: int = USUAL, attempts: int = 5, tenant: str = "", lane: str = ""
     ) -> JobRow:
         """Queue a run. One that waits or is leased stays as it is. Raises OperatorError."""
         with self._file.changing() as db:
