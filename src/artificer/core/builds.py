@@ -79,7 +79,7 @@ def build_resumed(state: RunState, event: ev.RunResumed) -> Step:
 
 
 def advance(state: RunState, fact: Fact) -> Step:
-    """Tell the scheduler a fact."""
+    """Pass a fact to the scheduler, and emit what follows from it."""
     build, jobs = schedule(state.build or BuildState(), fact)
     state = state.replace(build=build)
     ending = next((job for job in jobs if isinstance(job, FinishBuild)), None)

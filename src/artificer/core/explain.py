@@ -62,7 +62,7 @@ def _step(considered: Considered, query: PolicyQuery) -> RuleStep:
     )
 
 
-def unheard(policy: Policy) -> tuple[int, ...]:
+def unreachable_rules(policy: Policy) -> tuple[int, ...]:
     """The numbers of rules that no call can reach, since one before them matches every call."""
     for number, rule in enumerate(policy.rules, 1):
         narrow = rule.to_json(defaults=False).keys() - {"decision", "reason", "name"}

@@ -60,7 +60,7 @@ async def open_dispatcher(config: Config, world: World, *, executes: bool = True
 
 
 async def announce(world: World, wanted: DispatchedRun) -> None:
-    """Tell the dispatcher of a project about a new run at once, where it is another program.
+    """Notify the dispatcher of a project of a new run at once, where it is another program.
 
     Raises what `open_dispatcher` and `Dispatcher.submit` do: workers find the run all the same.
     """

@@ -117,7 +117,7 @@ async def read_recording(data: bytes) -> Recording:
 
 
 async def _import_signals(journal: Journal, run: str, head: Head, lines: Sequence[Line]) -> None:
-    """Tell a journal up to which signal an imported run has read elsewhere.
+    """Note in a journal up to which signal an imported run has read elsewhere.
 
     Workers leave a run alone that was submitted elsewhere: what it does was not wanted here.
     """

@@ -16,7 +16,7 @@ def ms_since(started: float) -> int:
     return round((time.monotonic() - started) * 1000)
 
 
-def tell(what: str, run: str, intent: Intent, duration_ms: int, **facts: object) -> None:
+def log_effect(what: str, run: str, intent: Intent, duration_ms: int, **facts: object) -> None:
     """Log one effect, for people and, as an extra, for programs; bytes by their digest."""
     if log.isEnabledFor(logging.INFO):
         shown = {n: digest_of(f) if isinstance(f, bytes) else f for n, f in facts.items()}

@@ -203,8 +203,8 @@ class Ledger:
         self.requests.recorded = batch.tools or self.requests.recorded
         self.state = batch.state
         for number, line in enumerate(batch.lines):
-            tell = self._observer.adopted if number < batch.adopted else self._observer.recorded
-            tell(self.run, line)
+            notify = self._observer.adopted if number < batch.adopted else self._observer.recorded
+            notify(self.run, line)
         if self.snapshotter is not None:
             self.snapshotter.offer(self._head, self.state)
         await checkpoint()

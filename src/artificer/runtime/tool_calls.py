@@ -32,7 +32,7 @@ from artificer.ports import (
 )
 from artificer.ports.attachment import attachment_of, block_of
 from artificer.runtime.cleaning import cleaned_bytes
-from artificer.runtime.effects_log import log, ms_since, tell
+from artificer.runtime.effects_log import log, log_effect, ms_since
 from artificer.runtime.living_calls import LivingCalls
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.receipt_data import NO_DATA, data_of, shown
@@ -105,7 +105,7 @@ class ToolCalls(Struct, frozen=True):
         if found.whole is not None:
             whole = await asyncio.to_thread(self.blobs.put, found.whole)
         duration = ms_since(started)
-        _tell_end(run, intent, duration, receipt.status, text)
+        _log_end(run, intent, duration, receipt.status, text)
         event = ev.ToolReturned(
             at=self.clock.now(),
             intent=intent.n,
@@ -304,14 +304,14 @@ async def _off_loop(text: str, work: Callable[[], T]) -> T:
     return work() if len(text) <= SHORT else await asyncio.to_thread(work)
 
 
-def _tell_end(run: str, intent: CallTool, duration: int, status: str, text: str) -> None:
+def _log_end(run: str, intent: CallTool, duration: int, status: str, text: str) -> None:
     facts = {"outcome": status, "chars": len(text), "result": text.encode()}
-    tell("tool", run, intent, duration, tool=intent.tool, **facts)
+    log_effect("tool", run, intent, duration, tool=intent.tool, **facts)
 
 
 def _waiting(run: str, at: int, intent: CallTool, idle: IdleRun, started: float) -> ev.CallWaiting:
     duration, standing = ms_since(started), idle.standing
-    tell("tool", run, intent, duration, tool=intent.tool, outcome=standing)
+    log_effect("tool", run, intent, duration, tool=intent.tool, outcome=standing)
     return ev.CallWaiting(
         at=at, intent=intent.n, run=idle.run, standing=standing, duration_ms=duration
     )

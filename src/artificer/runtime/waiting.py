@@ -77,10 +77,11 @@ async def unfinished_above(journal: Journal, blobs: BlobStore, loaded: Loaded) -
     return ""
 
 
-async def has_signals(storage: Storage, run: str) -> bool:
-    """Whether an idle run has signals that it has not taken, or one that it waits for has.
+async def may_continue(storage: Storage, run: str) -> bool:
+    """Whether an idle run has something to continue with.
 
-    A run that has ended meanwhile, executed by itself, is as good as a signal.
+    That is an unread signal to it, or to one that it waits for; or its end, if it was executed by
+    itself meanwhile.
     """
     state = await state_of(storage, run)
     return state.phase is RunPhase.FINISHED or await has_untaken(storage, run, state)

@@ -18,7 +18,7 @@ from artificer.errors import InvariantError, OperatorError
 from artificer.ports import Executor
 from artificer.runtime.builds.children import Workplace, executors_of, place_of
 from artificer.runtime.builds.detect import detected
-from artificer.runtime.builds.outcome import child_id
+from artificer.runtime.builds.outcome import job_run_id
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.fork import ForkChanges, ForkPlan
 from artificer.runtime.load import load
@@ -81,7 +81,7 @@ async def copy_child(
         (
             it
             for it in jobs
-            if isinstance(it, (StartRun, Check)) and child_id(spec.parent, it) == child
+            if isinstance(it, (StartRun, Check)) and job_run_id(spec.parent, it) == child
         ),
         None,
     )

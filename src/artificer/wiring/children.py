@@ -28,7 +28,7 @@ from artificer.ports import Call, IdleRun, Provider, Receipt
 from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import state_of
-from artificer.runtime.waiting import has_signals
+from artificer.runtime.waiting import may_continue
 from artificer.values.blocks import Message
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 from artificer.wiring.engines import Attendance
@@ -93,7 +93,7 @@ class ChildExecutor(Struct, frozen=True):
             state = await self._state(run)
             if state.run_spec.submission is not None:
                 return state.phase is RunPhase.FINISHED
-        return await has_signals(self.world.storage, run)
+        return await may_continue(self.world.storage, run)
 
     @property
     def _takes_over(self) -> bool:

@@ -226,7 +226,7 @@ class Conversation:
             return Silence.ENDED
 
     async def _bury(self, terminal: Terminal, result: InteractionResult) -> None:
-        """Tell how the program ended, and end what is left of it."""
+        """Report how the program ended, and end what is left of it."""
         ours = self._terminal is None  # the guard ended it: its time was up
         await self.end()
         await terminal.end()

@@ -13,7 +13,7 @@ from artificer.core.intents import AdvanceBuild, CallTool, Generate
 from artificer.core.record import EventLine, IntentLine
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunState
-from artificer.runtime.builds.outcome import child_id
+from artificer.runtime.builds.outcome import job_run_id
 from artificer.values.base import Digest
 from artificer.values.failure_words import FAILURES
 
@@ -69,11 +69,11 @@ class BuildProgress:
     def _started(self, run: str, job: jobs.Job) -> None:
         self._jobs[job.key] = job
         if isinstance(job, jobs.StartRun):
-            self._steps[child_id(run, job)] = _name(job)
+            self._steps[job_run_id(run, job)] = _name(job)
             self._screen.forming(_name(job), "")
         elif isinstance(job, jobs.Check):
             step = f"{job.step.path}: {'judging' if job.for_judge else 'validating'}"
-            self._steps[child_id(run, job)] = step
+            self._steps[job_run_id(run, job)] = step
             self._screen.forming(step, "")
         elif isinstance(job, jobs.MergeSpec):
             self._screen.forming(f"merging {job.tip.spec}", "")

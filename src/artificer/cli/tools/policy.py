@@ -13,7 +13,7 @@ from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import problem_text
 from artificer.config import Config
 from artificer.contracts.definition import Toolset
-from artificer.core.explain import PolicyExplanation, unheard
+from artificer.core.explain import PolicyExplanation, unreachable_rules
 from artificer.core.explain import explain as explain_call
 from artificer.core.gate import judge
 from artificer.core.policy import Occasion, PolicyQuery
@@ -34,7 +34,7 @@ async def check(settings: Settings, options: CheckPolicyOptions) -> Exit:
     config = configuration(settings)
     toolset = await _toolset(config, options.tools)
     policy = config.policy
-    unreachable = unheard(policy)
+    unreachable = unreachable_rules(policy)
     faults = list(policy_faults(policy, toolset)) if toolset.tools else []
     if options.as_json:
         facts = {"unheard": list(unreachable), "faults": faults}

@@ -166,7 +166,7 @@ class TemporalDispatcher:
 
     @asynccontextmanager
     async def _beating(self) -> AsyncIterator[None]:
-        """Tell the server that this worker lives, as long as a segment continues."""
+        """Report to the server that this worker lives, as long as a segment continues."""
 
         async def beat() -> None:
             while True:  # that it has started is known: most segments end before the first beat

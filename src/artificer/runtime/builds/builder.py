@@ -37,7 +37,7 @@ from artificer.core.state import RunPhase, RunState
 from artificer.errors import InvariantError
 from artificer.runtime.builds.children import Children, Workplace, place_of
 from artificer.runtime.builds.detect import Project
-from artificer.runtime.builds.outcome import artifact_of, child_id, judgement_of, returned, short
+from artificer.runtime.builds.outcome import artifact_of, job_run_id, judgement_of, returned, short
 from artificer.runtime.builds.perform import TreePerformer, keep_for, worktree_name
 from artificer.runtime.builds.room import require_room
 from artificer.runtime.builds.views import write_artifact
@@ -90,7 +90,7 @@ class TreeBuilder:
             case AskDecision() | AskConsent():
                 return await self._ask(run, build, job)
             case CancelRun():
-                await self.children.end(child_id(run, job), job.reason)
+                await self.children.end(job_run_id(run, job), job.reason)
         return None
 
     async def relay(self, run: str, state: RunState, signal: bytes) -> None:
@@ -100,7 +100,7 @@ class TreeBuilder:
         """
         pauses = isinstance(read_signal(signal), Pause)
         for job in filter(is_run, _build(state).open):
-            child = child_id(run, job)
+            child = job_run_id(run, job)
             if self.children.is_running(child) or not pauses:
                 await self.children.post(child, signal)
 
@@ -112,7 +112,7 @@ class TreeBuilder:
     async def tidy(self, run: str, state: RunState) -> None:
         """End the runs that nobody waits for, and remove worktrees that nobody needs."""
         build = _build(state)
-        wanted = {child_id(run, job) for job in build.open if isinstance(job, (StartRun, Check))}
+        wanted = {job_run_id(run, job) for job in build.open if isinstance(job, (StartRun, Check))}
         for child in await self.children.unfinished(run):
             if child not in wanted:
                 await self.children.end(child, "The build has no use for it any more.")
@@ -171,7 +171,7 @@ class TreeBuilder:
         place: Workplace,
     ) -> RunState | None:
         """Execute the run of a job; None if it becomes idle before its end."""
-        child = child_id(run, job)
+        child = job_run_id(run, job)
         kind: RunKind = "judge" if isinstance(job, Check) else job.step.kind
         parent = (run, state.run_spec)
         ended = await self.children.run_until_idle(
@@ -183,7 +183,7 @@ class TreeBuilder:
         return ended
 
     async def _standing_of(self, run: str, job: StartRun | Check) -> BuildAdvanced:
-        return self._advanced(await self.children.standing_of(job.key, child_id(run, job), run))
+        return self._advanced(await self.children.standing_of(job.key, job_run_id(run, job), run))
 
     def _show(self, child: str, ended: RunState) -> None:
         """Write what a run made, for people to look at."""

@@ -18,7 +18,7 @@ from artificer.ports import BlobStore
 from artificer.values.base import Digest
 
 
-def child_id(build: str, job: StartRun | Check | CancelRun) -> str:
+def job_run_id(build: str, job: StartRun | Check | CancelRun) -> str:
     """The id of the run that a job is about: the same every time, so that none is begun twice.
 
     That of a Check is the judge's run.

@@ -16,7 +16,7 @@ from artificer.core.intents import AdvanceBuild
 from artificer.core.record import IntentLine, Line
 from artificer.core.state import RunState
 from artificer.ports import Storage
-from artificer.runtime.builds.outcome import child_id
+from artificer.runtime.builds.outcome import job_run_id
 from artificer.runtime.listing.runs import recorded_runs
 from artificer.runtime.snapshot import state_of
 from artificer.values.base import Digest
@@ -84,12 +84,12 @@ def _begun(
 ) -> None:
     match intent.wish:
         case StartRun() as run:
-            node = BuildNode(child_id(build, run), run.step.path, run.review, run.attempt)
+            node = BuildNode(job_run_id(build, run), run.step.path, run.review, run.attempt)
             found[run.key] = node
         case Check() as check:
             of_run[check.key] = check
             if check.for_judge:
-                node = BuildNode(child_id(build, check), check.step.path, "judge", check.attempt)
+                node = BuildNode(job_run_id(build, check), check.step.path, "judge", check.attempt)
                 found[check.key] = node
 
 

@@ -16,7 +16,7 @@ from artificer.core.state import RunState
 from artificer.errors import ArtificerError, InvalidValueError, message_of
 from artificer.ports import BlobStore, Clock, PreparedRequest, Provider
 from artificer.runtime.cleaning import CleanDeltas, cleaned_reply
-from artificer.runtime.effects_log import ms_since, tell
+from artificer.runtime.effects_log import log_effect, ms_since
 from artificer.runtime.limits.accounts import NO_CHARGES, Charges, RequestSize
 from artificer.runtime.limits.budgets import Budgets
 from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, RequestPermits
@@ -206,7 +206,7 @@ class ModelRequests(Struct, frozen=True):
         if since(spec, 2):
             size = size_of(state, intent, prepared)
             reply, reported = _counted(reply, prepared, size, _attached_tokens(state))
-        tell(
+        log_effect(
             "model",
             run,
             intent,

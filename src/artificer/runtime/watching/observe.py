@@ -50,27 +50,27 @@ class Observers(Observer):
             self._all += observer._all if isinstance(observer, Observers) else [observer]
 
     def resumed(self, run: str, state: RunState) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.resumed(run, state)
 
     def adopted(self, run: str, line: EventLine | IntentLine) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.adopted(run, line)
 
     def recorded(self, run: str, line: EventLine | IntentLine) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.recorded(run, line)
 
     def streamed(self, run: str, delta: Delta) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.streamed(run, delta)
 
     def progressed(self, run: str, progress: CallProgress) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.progressed(run, progress)
 
@@ -80,11 +80,11 @@ class Observers(Observer):
         return next(filter(None, found), "")
 
     def fenced(self, run: str) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.fenced(run)
 
     def idle(self, run: str) -> None:
-        """Tell all of them."""
+        """Notify all of them."""
         for observer in self._all:
             observer.idle(run)

@@ -88,12 +88,12 @@ class RemotePermits:
 
     async def renew(self, permits: Sequence[Permit], lease_s: float) -> None:
         """Extend permits. Those of a lease that was lost end, as the work on it does."""
-        await self._tell("renew", permits, {"seconds": lease_s})
+        await self._send_all("renew", permits, {"seconds": lease_s})
 
     async def give_back(self, permits: Sequence[Permit]) -> None:
         """End permits, also of jobs that have ended."""
         try:
-            await self._tell("give-back", permits, {})
+            await self._send_all("give-back", permits, {})
         finally:
             for permit in permits:
                 self._jobs.pop(permit.id, None)
@@ -103,7 +103,7 @@ class RemotePermits:
         found = await self._api.ask(_Standings, "GET", ("limits",))
         return {one.name: one.held for one in found.limits if one.held}
 
-    async def _tell(self, what: str, permits: Sequence[Permit], more: dict[str, float]) -> None:
+    async def _send_all(self, what: str, permits: Sequence[Permit], more: dict[str, float]) -> None:
         by_job = dict[int, tuple[HeldJob, list[Permit]]]()
         for permit in permits:
             with suppress(Fenced):  # of no job of this process any more

@@ -141,7 +141,7 @@ class JobServer:
             except asyncio.CancelledError:
                 executing.cancel()
                 await asyncio.wait((executing,))
-                await finished(self._tell(job, "release", {}))
+                await finished(self._end_lease(job, "release", {}))
                 raise
             finally:
                 beating.cancel()
@@ -149,20 +149,20 @@ class JobServer:
                     self._storage.snapshots.drop(run)
 
     async def _report(self, job: HeldJob, executing: asyncio.Future[SegmentAnswer]) -> None:
-        """Tell the server how an execution has ended; nothing if the lease was lost."""
+        """Report to the server how an execution has ended; nothing if the lease was lost."""
         if job.is_lost or executing.cancelled():
             return
         error = executing.exception()
         if error is not None:
             why = error.message if isinstance(error, ArtificerError) else type(error).__name__
             log.error("run %s cannot be executed here: %s", job.run, why)
-            await self._tell(job, "fail", {"error": why[:2_000] or "It failed."})
+            await self._end_lease(job, "fail", {"error": why[:2_000] or "It failed."})
             return
         segment = executing.result()
         ending = {"outcome": segment.outcome, "seconds": segment.seconds, "runs": segment.runs}
-        await self._tell(job, "complete", ending)
+        await self._end_lease(job, "complete", ending)
 
-    async def _tell(self, job: HeldJob, what: str, body: Mapping[str, object]) -> None:
+    async def _end_lease(self, job: HeldJob, what: str, body: Mapping[str, object]) -> None:
         """Say how a lease ends. What the server does not hear, it learns when the lease lapses."""
         try:
             path, call = ("jobs", job.run, what), ApiCall(self._times.lease_s)
