@@ -114,16 +114,24 @@ class ToolDefinition(CheckedValue):
         labels = {"trust": "trusted", "sensitive": False, "origin": "", "cedar": CedarKeys()}
         return self.replace(**labels, isolation="")
 
-    def resources_of(self, arguments: JsonObject) -> tuple[str, ...]:
-        """The resources of a call. An argument that is absent leaves its place empty."""
+    def resources_of(self, arguments: JsonObject, *, defaults: bool = True) -> tuple[str, ...]:
+        """The resources of a call. An argument that is absent has the default of the schema, and
+        leaves its place empty without one. Without ``defaults``, as before rules 4, it always does.
+        """
         if not self.resources:
             return ()
 
         def value(match: re.Match[str]) -> str:
-            found = arguments.get(match[1], "")
+            absent = self._default(match[1]) if defaults else ""
+            found = arguments.get(match[1], absent)
             return found if isinstance(found, str) else canonical(found).decode()
 
         return tuple(_PLACE.sub(value, resource) for resource in self.resources)
+
+    def _default(self, name: str) -> JsonValue:
+        properties = self.input_schema.get("properties")
+        stated = properties.get(name) if isinstance(properties, dict) else None
+        return stated.get("default", "") if isinstance(stated, dict) else ""
 
 
 class Toolset(Value):

@@ -139,7 +139,7 @@ def _judge(
         reason=decision.reason,
         arguments=text,
         digest=digest,
-        resources=tool.resources_of(arguments),
+        resources=tool.resources_of(arguments, defaults=since(rules.occasion, 4)),
     )
 
 

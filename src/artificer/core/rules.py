@@ -8,7 +8,8 @@ that changes any. ``RunSpec.rules`` records the version.
 2. Changes of repairs, notes and reports, each behind a question to :func:`since`.
 3. Calls have labels, and artifacts can be bound to results (:mod:`artificer.core.sources`). A call
    stays open while the run that it started is idle (:mod:`artificer.core.waits`).
-4. A call that was demanded and refused is demanded again (:mod:`artificer.core.demands`).
+4. A call that was demanded and refused is demanded again (:mod:`artificer.core.demands`). The
+   resources of a call are made of the defaults of its arguments, too.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
@@ -81,7 +82,7 @@ class ToolOptions(TypedDict, total=False):
     trust: Trust
     sensitive: bool
     human_approval: bool
-    resources: Sequence[str]
+    resources: list[str] | tuple[str, ...]
     timeout: float
     isolation: Literal["thread", "process"]
     probe: Callable[..., Any]
@@ -239,6 +240,29 @@ def _check_fenced(
         )
 
 
+def _resources(
+    function: Callable[..., Any], signature: Signature, resources: Any
+) -> tuple[str, ...]:
+    """Return the resources of a tool. Refuse what would keep no calls apart."""
+    if not isinstance(resources, (list, tuple)) or not all(
+        isinstance(one, str) for one in resources
+    ):
+        raise unusable(
+            function,
+            f"has resources that are no list of texts: {shown(resources)}",
+            "Write for example resources=['db'], or resources=['file:{path}'].",
+        )
+    arguments: Any = signature.schema["properties"]
+    for place in re.findall(r"\{([^{}]*)\}", "\n".join(resources)):
+        if place not in arguments:
+            raise unusable(
+                function,
+                f"has resources with the place {{{place}}}, which is not an argument",
+                f"Its arguments are {', '.join(arguments) or 'none'}.",
+            )
+    return tuple(resources)
+
+
 def _definition(
     function: Callable[..., Any], signature: Signature, options: ToolOptions
 ) -> ToolDefinition:
@@ -254,7 +278,7 @@ def _definition(
         "isolation": "" if inspect.iscoroutinefunction(function) else "thread",
         **{name: value for name, value in options.items() if name not in ("timeout", "probe")},
     }
-    facts["resources"] = tuple(facts.get("resources", ()))
+    facts["resources"] = _resources(function, signature, options.get("resources", ()))
     if not facts["description"]:
         hint = "Write a docstring: it is what the model reads."
         if sys.flags.optimize > 1:
