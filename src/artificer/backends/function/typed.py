@@ -39,11 +39,12 @@ class TypedArguments:
     def __init__(self, function: Function, arguments: Sequence[FunctionArgument]) -> None:
         """Raise ToolDefinitionError for types that have no JSON Schema."""
         # Fields have names of their own, so that no parameter can clash with a model's attribute.
-        self._names = {f"argument_{n}": argument.name for n, argument in enumerate(arguments)}
+        self._arguments = {f"argument_{n}": argument for n, argument in enumerate(arguments)}
         fields: dict[str, Any] = {
             key: (argument.hint, _field(function, argument))
-            for key, argument in zip(self._names, arguments, strict=True)
+            for key, argument in self._arguments.items()
         }
+        _refuse_clash(function, [field.alias for _, field in fields.values()])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", PydanticJsonSchemaWarning)
@@ -67,7 +68,11 @@ class TypedArguments:
         except ValidationError as error:
             raise InvalidArgumentsError(_problems(error)) from error
         present = values.model_fields_set
-        return {name: getattr(values, key) for key, name in self._names.items() if key in present}
+        return {
+            argument.name: getattr(values, key)
+            for key, argument in self._arguments.items()
+            if key in present or argument.default is REQUIRED  # then the default is its Field's
+        }
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
@@ -89,14 +94,51 @@ def _field(function: Function, argument: FunctionArgument) -> Any:
             f"has a Field as the default of {argument.name!r}",
             "Write Annotated[type, Field(...)], and a plain default.",
         )
-    described = any(
-        isinstance(extra, FieldInfo) and extra.description
-        for extra in getattr(argument.hint, "__metadata__", ())
-    )
-    options: dict[str, Any] = {"alias": argument.name}
-    if argument.documented and not described:
+    metadata = getattr(argument.hint, "__metadata__", ())
+    declared = [extra for extra in metadata if isinstance(extra, FieldInfo)]
+    options: dict[str, Any] = {"alias": _alias(function, argument.name, declared)}
+    _refuse_factory(function, argument, declared)
+    if argument.documented and not any(extra.description for extra in declared):
         options["description"] = argument.documented
     return Field(... if argument.default is REQUIRED else argument.default, **options)
+
+
+def _alias(function: Function, name: str, declared: Sequence[FieldInfo]) -> str:
+    """Return the name by which a model gives an argument: its Field's alias, or its own."""
+    aliases = [field.validation_alias for field in declared if field.validation_alias is not None]
+    alias = aliases[-1] if aliases else name
+    if not isinstance(alias, str):
+        raise unusable(
+            function,
+            f"has {alias!r} as the alias of {name!r}",
+            "An argument has one name: write Field(alias='…').",
+        )
+    return alias
+
+
+def _refuse_clash(function: Function, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise unusable(
+                function, f"has two arguments called {name!r}", "Give one of them another alias."
+            )
+
+
+def _refuse_factory(
+    function: Function, argument: FunctionArgument, declared: Sequence[FieldInfo]
+) -> None:
+    """Refuse a ``default_factory`` that could not be called, or next to another default."""
+    for field in declared:
+        if field.default_factory is not None and argument.default is not REQUIRED:
+            raise unusable(
+                function, f"has two defaults of {argument.name!r}", "Leave out the default_factory."
+            )
+        if field.default_factory_takes_validated_data:
+            raise unusable(
+                function,
+                f"has a default_factory of {argument.name!r} that takes the other arguments",
+                "Write a default_factory without parameters.",
+            )
 
 
 def _problems(error: ValidationError) -> list[Problem]:
