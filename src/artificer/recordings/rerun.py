@@ -7,26 +7,22 @@ the recorded digest. A difference shows what this release does differently.
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from artificer.contracts.definition import ToolDefinition
 from artificer.core import events as ev
 from artificer.core.facts import WHOLE, Judges, OutputCheck
-from artificer.core.intents import AskApproval, CallTool, Compact, Generate
+from artificer.core.intents import Compact, Generate
 from artificer.core.policy import Consult
 from artificer.core.record import EventLine, IntentLine, Line, events_of
-from artificer.core.sources import MARK
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.errors import ArtificerError
 from artificer.ports import Answer, BlobStore, Call, PreparedRequest, Provider, Question, Receipt
-from artificer.ports.attachment import attachment_of
 from artificer.providers.chain import each
 from artificer.providers.recorded import RecordedProvider
-from artificer.recordings.answers import answer_of
+from artificer.recordings.inputs import RUN, RecordedInputs, inputs_of
 from artificer.runtime.engine import Engine
 from artificer.runtime.load import Loaded, first_spec_of, load
 from artificer.runtime.notifier import SignalNotifier
@@ -35,35 +31,6 @@ from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
 from artificer.values.base import Problem
 from artificer.values.model import Delta, ModelFailure, ModelReply
-
-RUN = "rerun"
-
-
-@dataclass
-class RecordedInputs:
-    """The outside inputs of a run, by the question they answer.
-
-    ``on_exhausted`` is called when the re-run needs an input that was not recorded.
-    """
-
-    replies: dict[str, deque[ModelReply | ModelFailure]]
-    receipts: dict[str, Receipt]
-    answers: dict[str, deque[Answer]]
-    began: int
-    on_exhausted: Callable[[], None] = field(default=lambda: None)
-
-    async def exhausted(self) -> None:
-        """Stop the re-run where the recording ends, and wait to be cancelled."""
-        self.on_exhausted()
-        await asyncio.get_running_loop().create_future()
-
-    def now(self) -> int:
-        """Return the recorded start, always: durations are not part of the comparison."""
-        return self.began
-
-    def new_run_id(self) -> str:
-        """Return the id of the re-run."""
-        return RUN
 
 
 class _RecordedModel(RecordedProvider):
@@ -164,6 +131,7 @@ async def _rerun(
         approver=_RecordedApprover(inputs),
         blobs=ours,
         clock=inputs,
+        duration_of=inputs.duration_of,
     )
     judges = Judges(consult, _check_of(recorded))
     engine = Engine(journal, performer, SignalNotifier(journal.signals), judges=judges)
@@ -220,63 +188,6 @@ async def _begin(engine: Engine, lines: Sequence[Line], spec: RunSpec) -> RunSta
     forked = events[forks[-1]]
     assert isinstance(forked, ev.RunForked)
     return await engine.fork(RUN, events[: forks[-1]], forked)
-
-
-def inputs_of(recorded: Loaded, blobs: BlobStore) -> RecordedInputs:
-    """Collect the outside inputs of a recorded run."""
-    first = recorded.lines[0]
-    began = first.event.at if isinstance(first, EventLine) else 0
-    inputs = RecordedInputs(defaultdict(deque), {}, defaultdict(deque), began)
-    requests: dict[int, str] = {}
-    intents: dict[int, CallTool | AskApproval] = {}
-    for line in recorded.lines:
-        if isinstance(line, IntentLine):
-            if line.request:
-                requests[line.intent.n] = line.request
-            elif isinstance(line.intent, (CallTool, AskApproval)):
-                intents[line.intent.n] = line.intent
-            continue
-        match line.event:
-            case (
-                ev.ModelResponded()
-                | ev.ModelFailed()
-                | ev.ContextCompacted()
-                | ev.CompactionFailed() as event
-            ):
-                if event.intent in requests:
-                    inputs.replies[requests[event.intent]].append(answer_of(event, blobs))
-            case ev.ToolReturned() as event:
-                inputs.receipts[intents[event.intent].call_id] = _receipt(event, blobs)
-            case ev.ApprovalAnswered() as event:
-                question = intents[event.intent]
-                assert isinstance(question, AskApproval)
-                answer = Answer(event.approved, event.by, event.reason)
-                inputs.answers[question.call].append(answer)
-            case ev.RunForked():  # inputs before the fork are not needed again
-                inputs = RecordedInputs(defaultdict(deque), {}, defaultdict(deque), began)
-            case _:
-                pass
-    return inputs
-
-
-def _receipt(event: ev.ToolReturned, blobs: BlobStore) -> Receipt:
-    content = event.content if event.whole is None else blobs.get(event.whole).decode()
-    if event.data is not None and event.whole is None:
-        content = content.rpartition(MARK)[0]  # the line is added again
-    attachments = (
-        attachment_of(blobs.get(block.digest), block.media_type, name=block.name)
-        for block in event.attachments
-    )
-    return Receipt(
-        status=event.status,
-        content=content,
-        evidence=event.evidence,
-        artifact=event.artifact,
-        taint=event.taint,
-        handover=event.handover,
-        attachments=tuple(attachments),
-        data=None if event.data is None else blobs.get(event.data).decode(),
-    )
 
 
 def _compare_requests(recorded: Loaded, again: Loaded) -> list[str]:

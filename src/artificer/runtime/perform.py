@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from artificer.core import events as ev
-from artificer.core.intents import AskApproval
+from artificer.core.intents import AskApproval, CallTool
 from artificer.core.overruled import overruled_event
 from artificer.core.signals import Pause, Steer, Tick, answer, opened, read_signal
 from artificer.core.state import RunState
@@ -34,7 +34,7 @@ from artificer.runtime.limits.budgets import NO_BUDGETS, Budgets
 from artificer.runtime.limits.request_permits import NO_REQUEST_PERMITS, RequestPermits
 from artificer.runtime.living_calls import LIVING_CALLS, LivingCalls
 from artificer.runtime.requests.sending import ModelRequests
-from artificer.runtime.tool_calls import ToolCalls
+from artificer.runtime.tool_calls import ToolCalls, measured
 
 
 class Performer(Struct, frozen=True):
@@ -45,7 +45,8 @@ class Performer(Struct, frozen=True):
     spending. ``clean`` removes the secrets of the environment from the results of tools: nothing
     is recorded before. Requests wait for their ``permits``. ``locks`` are those that the processes
     of calls hold. ``living`` are the calls that continue after their end. Where it does not map
-    requests, the provider is not the run's own: nothing is sent.
+    requests, the provider is not the run's own: nothing is sent. ``duration_of`` returns the
+    duration to record of a call that started at a moment of the monotonic clock.
     """
 
     provider: Provider
@@ -61,6 +62,7 @@ class Performer(Struct, frozen=True):
     living: LivingCalls = LIVING_CALLS
     permits: RequestPermits = NO_REQUEST_PERMITS
     maps_requests: bool = True
+    duration_of: Callable[[CallTool, float], int] = measured
 
     @property
     def mapper(self) -> Provider | None:
@@ -85,6 +87,7 @@ class Performer(Struct, frozen=True):
             self.clean,
             self.locks,
             self.living,
+            self.duration_of,
         )
 
     async def receive(

@@ -53,13 +53,19 @@ MAX_PROBED = 32_000
 T = TypeVar("T")
 
 
+def measured(_: CallTool, started: float) -> int:
+    """Return the milliseconds that a call has taken since a moment of the monotonic clock."""
+    return ms_since(started)
+
+
 class ToolCalls(Struct, frozen=True):
     """Performs tool calls.
 
     ``grace_s`` is how much longer than its timeout a call may take to end its work and report.
     ``clean`` removes the secrets of the environment from results: nothing is recorded before.
     ``locks`` are those that the processes of calls hold. ``living`` are the calls that continue
-    after their end.
+    after their end. ``duration_of`` returns the duration to record of a call that started at a
+    moment of the monotonic clock.
     """
 
     executors: Mapping[str, Executor]
@@ -69,6 +75,7 @@ class ToolCalls(Struct, frozen=True):
     clean: Callable[[str], str]
     locks: Locks | None
     living: LivingCalls
+    duration_of: Callable[[CallTool, float], int] = measured
 
     async def perform(
         self,
@@ -104,7 +111,7 @@ class ToolCalls(Struct, frozen=True):
         whole = None
         if found.whole is not None:
             whole = await asyncio.to_thread(self.blobs.put, found.whole)
-        duration = ms_since(started)
+        duration = self.duration_of(intent, started)
         _log_end(run, intent, duration, receipt.status, text)
         event = ev.ToolReturned(
             at=self.clock.now(),
