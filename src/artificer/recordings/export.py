@@ -9,6 +9,7 @@ from artificer.ports import BlobStore, Journal
 from artificer.recordings.file import MAX_BYTES, RecordingHeader, blob_line, to_file
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.proving.verify import cited
+from artificer.values.arguments import MAX_RUN_ID, is_file_name
 
 
 async def export(journal: Journal, blobs: BlobStore, run: str, limit: int = MAX_BYTES) -> bytes:
@@ -17,21 +18,26 @@ async def export(journal: Journal, blobs: BlobStore, run: str, limit: int = MAX_
     Raises:
         NotFoundError: there is no such run.
         TamperedError: its journal was changed after it was written.
-        OperatorError: the recording would have more than ``limit`` bytes.
+        OperatorError: the recording would have more than ``limit`` bytes, or the run's id cannot
+            be in one.
     """
     loaded, kept = await gather(journal, blobs, run, limit)
+    if not is_file_name(run):  # releases before the limit began runs with any id
+        raise _unreadable(
+            run, f"an id that is longer than {MAX_RUN_ID} characters or names no file"
+        )
     records = [{"record": record.body.decode()} for record in await journal.read(run)]
     header = RecordingHeader(run=run, state=loaded.state.digest, head=loaded.head)
     lines = [header.to_json(), *records, *(blob_line(data) for data in kept.values())]
     data = to_file(lines)
     if len(data) > limit:
-        raise _too_long(run, limit)
+        raise _unreadable(run, f"more than {limit:,} bytes")
     return data
 
 
-def _too_long(run: str, limit: int) -> OperatorError:
+def _unreadable(run: str, why: str) -> OperatorError:
     return OperatorError(
-        f"A recording of run {run} would have more than {limit:,} bytes: no release would read it.",
+        f"A recording of run {run} would have {why}: no release would read it.",
         hint="Nothing was written. Copy the world's folder instead, or export the report: "
         f"artificer export {run} --format zip",
     )
@@ -70,7 +76,7 @@ class _Reading:
             data = self.read[digest] = self._inner.get(digest)
             self._bytes += len(data)
             if self._limit is not None and self._bytes > self._limit:
-                raise _too_long(self._run, self._limit)
+                raise _unreadable(self._run, f"more than {self._limit:,} bytes")
         return self.read[digest]
 
     def has(self, digest: str) -> bool:

@@ -19,7 +19,7 @@ from artificer.runtime.proving.replay import replay
 from artificer.runtime.proving.verify import cited
 from artificer.storage.blobs.memory import MemoryStore
 from artificer.storage.memory import MemoryJournal
-from artificer.values.arguments import RUN_ID
+from artificer.values.arguments import is_file_name
 from artificer.values.canon import digest_of
 
 
@@ -84,7 +84,7 @@ async def read_recording(data: bytes) -> Recording:
             raise ValueError("not as it was written")
         if (header.head is None) != (header.cassette == 1):
             raise ValueError("its format and its head do not match")
-        if not RUN_ID.fullmatch(header.run):
+        if not is_file_name(header.run):
             raise ValueError("not a valid run id")
         bodies = [line["record"].encode() for line in lines if "record" in line]
         contents = [blob_of(line) for line in lines if "record" not in line]

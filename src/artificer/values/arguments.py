@@ -23,11 +23,14 @@ MAX_SECONDS = 1_000_000_000
 """The longest time limit, some 30 years."""
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-"""The ids of new runs. A run's id is also the name of a folder, and of a run in a file."""
+"""The ids that may be chosen for new runs."""
 
+MAX_RUN_ID = 200
+"""Characters of the longest id. Those of the runs that a run starts begin with its own. A run's id
+is also the name of a folder, which may have 255 bytes, and of a run in a file.
+"""
 
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-"""The ids that may name a file: those of the runs that a run starts are longer."""
+_SAFE_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_RUN_ID - 1}}}")
 
 
 def whole(name: str, value: object, lowest: int = 0, highest: int = LARGEST) -> int:

@@ -29,6 +29,7 @@ from artificer.runtime.engine import Engine
 from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import state_of
 from artificer.runtime.waiting import may_continue
+from artificer.values.arguments import MAX_RUN_ID
 from artificer.values.blocks import Message
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 from artificer.wiring.engines import Attendance
@@ -71,8 +72,16 @@ class ChildExecutor(Struct, frozen=True):
         return (self.tool.definition,)
 
     async def execute(self, call: Call) -> Receipt:
-        """Start the run of a call, or continue the one that was started before a crash."""
+        """Start the run of a call, or continue the one that was started before a crash.
+
+        Raises OperatorError if that run cannot begin, or is not one of this call.
+        """
         run = child_id(call.run, call.definition.name, call.key)
+        if len(run) > MAX_RUN_ID and not await self._has_begun(run):
+            raise OperatorError(
+                f"The id of its run would have {len(run)} characters, and {MAX_RUN_ID} are the "
+                "limit: too many agents call one another, or their names are too long."
+            )
         try:
             state = await self._submitted(run, call) if self.attendance.submits else None
             if state is None:
