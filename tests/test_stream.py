@@ -14,12 +14,13 @@ from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.core.policy import Policy, Rule
 from artificer.core.spec import Limits
-from artificer.errors import AuthorError, NotFoundError
+from artificer.errors import AuthorError, NotFoundError, OperatorError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.runs import Run
 from artificer.runtime.fork import ForkChanges
 from artificer.runtime.watching import feed
 from artificer.runtime.watching.feed import Subscription
+from artificer.runtime.watching.stream import RunStream
 from artificer.values.blocks import TextBlock
 from artificer.values.model import ArgumentsDelta, ModelReply, TextDelta
 from artificer.world import World
@@ -228,6 +229,49 @@ async def test_leaving_the_block_interrupts_the_run_which_can_be_resumed(world: 
         await begun.wait()
     assert (await world.get(stream.run_id)).status == "open"
     assert (await agent.resume(stream.run_id, world=world)).text == "Done."
+
+
+@pytest.mark.req("stream-leave")
+async def test_a_stream_that_was_left_early_says_how_to_continue_its_run(world: World) -> None:
+    agent = doubling()
+    async with agent.stream("Double 2.", world=world) as stream:
+        async for event in stream:
+            if isinstance(event, events.CallStarted):
+                break
+    for _ in range(2):
+        with pytest.raises(OperatorError, match=f"{stream.run_id} was interrupted") as raised:
+            await stream.result()
+        assert f"agent.resume('{stream.run_id}')" in (raised.value.hint or "")
+    with pytest.raises(OperatorError, match="was interrupted"):
+        _ = [event async for event in stream]
+    assert (await agent.resume(stream.run_id, world=world)).text == "It is 4."
+
+
+@pytest.mark.req("stream-leave")
+@pytest.mark.parametrize("how", ["result", "events"])
+async def test_who_is_cancelled_while_reading_ends_no_run(how: str, world: World) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def answer(body: object) -> str:
+        begun.set()
+        await go.wait()
+        return "Done."
+
+    async def read(stream: RunStream[Run]) -> None:
+        if how == "result":
+            await stream.result()
+        else:
+            _ = [event async for event in stream]
+
+    agent = Agent(ScriptedProvider(answer), kind="chat")
+    async with agent.stream("Go.", world=world) as stream:
+        reader = asyncio.create_task(read(stream))
+        await begun.wait()
+        reader.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reader
+        go.set()
+        assert (await stream.result()).text == "Done."
 
 
 @pytest.mark.req("stream-errors")

@@ -17,6 +17,7 @@ from msgspec import Struct
 from artificer.core.idle import is_idle
 from artificer.core.record import Line
 from artificer.core.state import RunState
+from artificer.errors import OperatorError
 from artificer.events import RunEvent, TextStreamed
 from artificer.ports import CallProgress, Head
 from artificer.runtime.load import read_chain
@@ -140,7 +141,8 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
     ...         print(event)
     ...     run = await stream.result()
 
-    Leaving the block before the end interrupts the run, which can be resumed.
+    Leaving the block before the end interrupts the run, which can be resumed. The stream and its
+    result raise OperatorError then.
     """
 
     _new_reader: Callable[[], EventReader]
@@ -178,10 +180,22 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
                 yield event.text
 
     async def result(self) -> R:
-        """Wait for the end of the run and return it. Raises what the run raised."""
+        """Wait for the end of the run and return it. Raises what the run raised.
+
+        Raises:
+            OperatorError: the run was interrupted, as by leaving the block before its end.
+        """
         if self._task is None:
             raise RuntimeError("Use `async with` around the stream.")
-        return await asyncio.shield(self._task)
+        await asyncio.wait([self._task])  # so that only the caller's own cancellation is raised
+        if self._task.cancelled():
+            raise OperatorError(
+                f"Run {self.run_id} was interrupted before its end, as by leaving the block of its "
+                "stream.",
+                hint=f"Continue it: agent.resume({self.run_id!r}), or `artificer resume "
+                f"{self.run_id}`. If it had not begun yet, run its prompt again.",
+            )
+        return self._task.result()
 
     async def _run(self) -> R:
         try:
@@ -198,7 +212,7 @@ class RunStream(Struct, Generic[R], eq=False, dict=True):
             await self._reader.changed()
             async for event in self._reader.happened():
                 yield event
-        run = await task
+        run = await self.result()
         async for event in self._reader.happened():
             yield event
         yield self._reader.ended(run.state, run.text)
