@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from artificer import OperatorError, World
 from artificer.agent import Agent
+from artificer.backends.call_folders import call_folder
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.errors import NotFoundError, TamperedError
@@ -284,6 +285,20 @@ class TestPruning:
         db.close()
         with pytest.raises(TamperedError, match="lost its contents"):
             await world.get(one)
+
+    @pytest.mark.req("prune-evidence")
+    @pytest.mark.parametrize("name", ["boss", "boss.clerk-1", "Boss_1"])
+    async def test_what_its_programs_wrote_goes_too(
+        self, world: World, tmp_path: Path, name: str
+    ) -> None:
+        """A folder of calls has another name where the run's is not one for a folder."""
+        agent = Agent(model=ScriptedProvider([say("Yes."), say("Yes.")]), kind="chat")
+        root = tmp_path / "p" / "evidence"
+        for run_id in (name, f"{name}-2"):
+            await world.run("Go.", agent, run_id=run_id)
+            (call_folder(root, run_id, "c") / "output.txt").write_text(run_id)
+        await world.maintenance.prune(name)
+        assert [path.read_text() for path in root.rglob("*.txt")] == [f"{name}-2"]
 
     async def test_in_memory_too(self) -> None:
         async with World.in_memory() as world:

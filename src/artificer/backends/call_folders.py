@@ -29,8 +29,13 @@ def call_folder(root: Path, run: str, call: str) -> Path:
 
 def path_of_call(root: Path, run: str, call: str) -> Path:
     """Return where the folder of a call is, whether it was made or not."""
+    return folder_of_run(root, run) / scan_id_of(run, call)
+
+
+def folder_of_run(root: Path, run: str) -> Path:
+    """Return where the folders of a run's calls are, whether any was made or not."""
     name = run if _SAFE.fullmatch(run) else scan_id_of(run, "")
-    return root.absolute() / name / scan_id_of(run, call)
+    return root.absolute() / name
 
 
 def prune(root: Path, *, older_than_days: float) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from artificer.backends.call_folders import folder_of_run
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import (
     AgingBlobs,
@@ -194,7 +195,8 @@ async def check_world(
 def remove_views(project: Path, run_id: str) -> None:
     """Remove the files of a run outside its records: its views, its evidence, and the
     repository of a build."""
-    if not _FOLDER.fullmatch(run_id):
-        return  # no folder has such a name
-    for kind in ("runs", "evidence", "builds"):
-        shutil.rmtree(project / kind / run_id, ignore_errors=True)
+    folders = [folder_of_run(project / "evidence", run_id)]
+    if _FOLDER.fullmatch(run_id):  # no folder has another name
+        folders += [project / kind / run_id for kind in ("runs", "builds")]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
