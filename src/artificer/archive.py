@@ -314,6 +314,13 @@ async def unreachable(archive: Archive) -> str:
     return ""
 
 
+async def runs_half_pruned(archive: Archive) -> list[str]:
+    """Return the ids of runs whose pruning was interrupted, so that something of them is left."""
+    from artificer.runtime.pruning import half_pruned
+
+    return await half_pruned(archive._storage.journal, archive.config.project_folder)
+
+
 async def trail(archive: Archive, since: int = 0) -> AsyncIterator[JsonObject]:
     """Yield every decision and effect of all runs, in the order of the world's chain.
 

@@ -11,7 +11,7 @@ from typing import Self
 from artificer.backends.workspace.audit import audit
 from artificer.backends.workspace.service import Workspaces
 from artificer.config import Config
-from artificer.errors import AuthorError, OperatorError
+from artificer.errors import AuthorError, NotFoundError, OperatorError
 from artificer.ports import Amount, Correction, Prunable
 from artificer.runtime.keeping import (
     GRACE_S,
@@ -19,12 +19,11 @@ from artificer.runtime.keeping import (
     StorageCheck,
     check_world,
     collect,
-    remove_views,
 )
-from artificer.runtime.load import load
+from artificer.runtime.load import Loaded, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.proving.verify import cited
-from artificer.runtime.snapshot import state_of
+from artificer.runtime.pruning import half_pruned, remove_files, tombstone_of
 from artificer.system.utc import is_utc_day, utc_day
 from artificer.values.arguments import plain, shown, whole
 from artificer.values.parameters import named_parameters
@@ -71,6 +70,11 @@ class Maintenance:
             check.repaired.append("made the index of runs again")
         workspaces = Workspaces(storage.blobs, storage.versions, self._resources.clock.now)
         check.verification.problems += await asyncio.to_thread(audit, workspaces)
+        check.verification.problems += [
+            f"Run {run} was pruned only in part: something of it is left. "
+            f"`artificer prune {run} --forever` deletes the rest."
+            for run in await half_pruned(storage.journal, self._resources.config.project_folder)
+        ]
         return check
 
     async def _index_runs_again(self, progress: ReportProgress) -> bool:
@@ -110,40 +114,57 @@ class Maintenance:
 
         A tombstone replaces them, and their hashes stay, so that `Archive.verify` still works. The
         next :meth:`gc` removes blobs that nothing else refers to. ``discard`` also prunes a
-        completed build whose work is nowhere else.
+        completed build whose work is nowhere else. Where an earlier attempt was interrupted, this
+        one does the rest; :meth:`fsck` names such runs.
 
         Raises:
             OperatorError: the run, or one that it is part of, is not finished, or it is a completed
                 build that was not promoted.
-            NotFoundError: no such run, or it was pruned before.
+            NotFoundError: no such run, or it was pruned before, and nothing of it is left.
         """
+        storage, project = self._resources.storage, self._resources.config.project_folder
+        journal = storage.journal
+        try:
+            loaded = await load(journal, storage.blobs, run_id)
+        except NotFoundError:
+            if not await half_pruned(journal, project, run_id):
+                raise
+        else:
+            await self._erase(loaded, by, reason, discard)
+        await self._forget(run_id)
+        await asyncio.to_thread(remove_files, project, run_id)
+
+    async def _erase(self, loaded: Loaded, by: str, reason: str, discard: bool) -> None:
+        """Record the tombstone of a run, unless that was done, and empty its records."""
         from artificer.wiring.builds import unpromoted
 
-        storage = self._resources.storage
+        run_id, storage, config = loaded.run, self._resources.storage, self._resources.config
         journal, aging = storage.journal, storage.aging
-        if not discard:
-            state = await state_of(storage, run_id)
-            if lost := await unpromoted(self._resources.config, run_id, state):
-                raise OperatorError(
-                    lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
-                )
+        decided = discard or tombstone_of(loaded)
+        if not decided and (lost := await unpromoted(config, run_id, loaded.state)):
+            raise OperatorError(
+                lost, hint=f"artificer build promote {run_id}; or prune it with --discard."
+            )
         if not isinstance(journal, Prunable):
             raise OperatorError(
                 "This world's storage cannot delete the contents of records.",
                 hint="Keep its runs, or export them and delete the whole world.",
             )
-        lines = (await load(journal, storage.blobs, run_id)).lines
         epoch, records = await idle_engine(self._resources).record_pruning(run_id, by, reason)
         if aging is not None:  # a fork may be citing them at this moment
-            digests = {digest for line in lines for digest in cited(line)}
+            digests = {digest for line in loaded.lines for digest in cited(line)}
             await asyncio.to_thread(aging.touch, digests)
+        await self._forget(run_id)  # now: that records are empty is what later says that this was
         await journal.erase(run_id, epoch, records)
+
+    async def _forget(self, run_id: str) -> None:
+        """Remove what caches hold of a run. A reader may add it as long as its records have it."""
+        storage = self._resources.storage
         storage.snapshots.drop(run_id)
         if storage.search_index is not None:
             await asyncio.to_thread(storage.search_index.clear)
         if storage.run_index is not None:
             await asyncio.to_thread(storage.run_index.forget, run_id)
-        remove_views(self._resources.config.project_folder, run_id)
 
     async def correct_budget(
         self,

@@ -12,7 +12,6 @@ from artificer.core.facts import Judges
 from artificer.core.idle import IDLE
 from artificer.core.intents import CallTool, Intent
 from artificer.core.overruled import overruled
-from artificer.core.record import EventLine
 from artificer.core.signals import cancelled
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
@@ -34,6 +33,7 @@ from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
+from artificer.runtime.pruning import tombstone_of
 from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.run_loop import RunLoop
 from artificer.runtime.snapshot import Snapshotter, restore
@@ -198,8 +198,7 @@ class Engine(Struct):
                 f"Run {run} is not finished: it cannot be pruned.",
                 hint=f"End it first: artificer cancel {run}",
             )
-        last = before.lines[-1].event if isinstance(before.lines[-1], EventLine) else None
-        marked = last if isinstance(last, ev.RunPruned) else None  # and not yet removed
+        marked = tombstone_of(before)
         if not marked and (above := await unfinished_above(self.journal, blobs, before)):
             raise OperatorError(
                 f"Run {run} is part of {above}, which is not finished and may still read its "

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from artificer.backends.call_folders import folder_of_run
 from artificer.errors import ArtificerError, TamperedError
 from artificer.ports import (
     AgingBlobs,
@@ -32,9 +28,6 @@ ATTEMPTS = 5
 
 GRACE_S = 3600
 """Seconds for which a blob stays though nothing refers to it: a writer may be about to."""
-
-
-_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass
@@ -190,13 +183,3 @@ async def check_world(
             if aside is not None:
                 check.repaired.append(f"moved {digest} to {aside}")
     return check
-
-
-def remove_views(project: Path, run_id: str) -> None:
-    """Remove the files of a run outside its records: its views, its evidence, and the
-    repository of a build."""
-    folders = [folder_of_run(project / "evidence", run_id)]
-    if _FOLDER.fullmatch(run_id):  # no folder has another name
-        folders += [project / kind / run_id for kind in ("runs", "builds")]
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -76,7 +76,8 @@ class AuditOptions:
 class FsckOptions:
     """Check the whole project: records, chains, heads, blobs, and unreferenced files.
 
-    A problem is something changed or missing; the exit code is then 1. An orphan is a blob that
+    A problem is something changed or missing, or a run that was pruned only in part; the exit code
+    is then 1. An orphan is a blob that
     nothing refers to, a leftover is a file whose writing was interrupted: both are harmless. A
     foreign file was not written by Artificer; it is listed and never touched. --repair restores
     the tables of budgets and workspaces from the chain if the chain is intact, removes leftovers
@@ -152,6 +153,7 @@ class PruneOptions:
     works. The next `artificer gc` removes blobs that nothing else refers to. Pruning a build also
     prunes the runs it started, and its repository. A run that can continue is refused, or skipped
     with --older-than; so is a completed build that was never promoted, unless you pass --discard.
+    --older-than also does the rest where a pruning was interrupted.
 
     \b
     Example:

@@ -8,7 +8,7 @@ from typing import get_args
 
 import click
 
-from artificer.archive import Archive
+from artificer.archive import Archive, runs_half_pruned
 from artificer.artifacts.ref import DeliverableStatus
 from artificer.cli.commands.journal import PruneOptions
 from artificer.cli.configuration import configuration
@@ -56,16 +56,18 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
 
 def _print(summary: RunSummary) -> None:
     begun = utc_text(summary.at) if summary.at else ""
-    out(f"{summary.run}  {begun}  {one_line(summary.prompt, 60)}".rstrip())
+    about = one_line(summary.prompt, 60) if summary.status != "pruned" else "(pruned in part)"
+    out(f"{summary.run}  {begun}  {about}".rstrip())
 
 
 async def _choose(archive: Archive, config: Config, options: PruneOptions) -> list[RunSummary]:
-    """The runs to prune, with those that chosen builds started.
+    """The runs to prune, with those that chosen builds started, and those that are half pruned.
 
     Raises OperatorError for one that was named and can continue, before anything is pruned.
     """
     named = [await archive.find(word) for word in options.runs]
-    every = await archive.summaries()
+    left = {*named, *await runs_half_pruned(archive)}
+    every = [s for s in await archive.summaries() if s.status != "pruned" or s.run in left]
     statuses = {s.run: s.status for s in every}
     for run in named:
         if _goes_on(statuses.get(run, "")):
@@ -88,7 +90,7 @@ async def _choose(archive: Archive, config: Config, options: PruneOptions) -> li
 def _started_by(chosen: list[RunSummary], every: list[RunSummary]) -> list[RunSummary]:
     """The finished runs that chosen ones started."""
     builds = [s.run for s in chosen]
-    found = [s for s in every if s.status != "pruned" and _belongs_to(s.run, builds)]
+    found = [s for s in every if _belongs_to(s.run, builds)]
     for summary in found:
         if _goes_on(summary.status):
             note(f"skipped: {summary.run} is not finished ({summary.status})")
@@ -114,7 +116,8 @@ async def _promoted(
             kept.append(summary.run)
         else:
             safe.append(summary)
-    return [s for s in safe if s.run in named or not _belongs_to(s.run, kept)]
+    begun = {*named, *(s.run for s in safe if s.status == "pruned")}
+    return [s for s in safe if s.run in begun or not _belongs_to(s.run, kept)]
 
 
 def _belongs_to(run: str, builds: list[str]) -> bool:
@@ -134,9 +137,14 @@ def _unfinished_above(run: str, statuses: Mapping[str, str]) -> str:
 
 
 def _is_old(summary: RunSummary, statuses: Mapping[str, str], older_than: float | None) -> bool:
-    """Whether a run ended that many days ago, and no unfinished run may still read its result."""
-    if older_than is None or summary.status not in _OVER:
+    """Whether a run ended that many days ago, and no unfinished run may still read its result.
+
+    So is one that was pruned in part, however lately: somebody has decided that it goes.
+    """
+    if older_than is None or summary.status not in (*_OVER, "pruned"):
         return False
+    if summary.status == "pruned":
+        return True
     if _unfinished_above(summary.run, statuses):
         return False
     return summary.changed < (time.time() - older_than * 86_400) * 1000
