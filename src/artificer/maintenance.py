@@ -24,6 +24,7 @@ from artificer.runtime.load import Loaded, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.proving.verify import cited
 from artificer.runtime.pruning import half_pruned, remove_files, tombstone_of
+from artificer.system.removal import in_short
 from artificer.system.utc import is_utc_day, utc_day
 from artificer.values.arguments import plain, shown, whole
 from artificer.values.parameters import named_parameters
@@ -121,6 +122,7 @@ class Maintenance:
             OperatorError: the run, or one that it is part of, is not finished, or it is a completed
                 build that was not promoted.
             NotFoundError: no such run, or it was pruned before, and nothing of it is left.
+            OperatorError: the run was pruned, but files of it could not be removed.
         """
         storage, project = self._resources.storage, self._resources.config.project_folder
         journal = storage.journal
@@ -132,7 +134,11 @@ class Maintenance:
         else:
             await self._erase(loaded, by, reason, discard)
         await self._forget(run_id)
-        await asyncio.to_thread(remove_files, project, run_id)
+        if left := await asyncio.to_thread(remove_files, project, run_id):
+            raise OperatorError(
+                f"Run {run_id} was pruned, but files of it could not be removed. {in_short(left)}",
+                hint=f"Make them removable, then repeat: artificer prune {run_id} --forever",
+            )
 
     async def _erase(self, loaded: Loaded, by: str, reason: str, discard: bool) -> None:
         """Record the tombstone of a run, unless that was done, and empty its records."""

@@ -186,9 +186,9 @@ class TestEvidence:
         past = time.time() - 10 * 86_400
         for path in ((tmp_path / "old"), *(tmp_path / "old").rglob("*")):
             os.utime(path, (past, past))
-        assert prune(tmp_path, older_than_days=5) == ["old"]
+        assert prune(tmp_path, older_than_days=5) == (["old"], [])
         assert names_in(tmp_path) == ["new"]
-        assert prune(tmp_path / "nowhere", older_than_days=0) == []
+        assert prune(tmp_path / "nowhere", older_than_days=0) == ([], [])
 
 
 @pytest.mark.req("command-limits")

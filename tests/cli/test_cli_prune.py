@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_kit import Shell
+from cli_kit import Result, Shell, finish
 
 import preloaded
 from artificer import World
@@ -127,3 +131,99 @@ class TestInterrupted:
         assert (await shell.run("prune", "old", "--forever")).code == 0
         assert (await shell.run("gc", "--older-than", "0")).code == 0
         assert words_left(project) == []
+
+
+RIGHTS = "-dac_override,-dac_read_search,-fowner,-chown"
+"""The capabilities by which root may remove any file."""
+
+SETPRIV = ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"]
+
+
+def can_lose_rights() -> bool:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        return False
+    return subprocess.run([*SETPRIV, "true"], check=False, capture_output=True).returncode == 0
+
+
+LOSING = SETPRIV if can_lose_rights() else []
+
+needs_two_users = pytest.mark.skipif(
+    not LOSING, reason="needs a file of another user, and setpriv: run as root on Linux"
+)
+
+
+async def run_as_user(shell: Shell, *words: str) -> Result:
+    """Run ``artificer`` in a process that may only do what the owner of a file may."""
+    process = await asyncio.create_subprocess_exec(
+        *LOSING,
+        *(sys.executable, "-m", "artificer", *words),
+        cwd=shell.cwd,
+        env=shell.environment({}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    return await finish(process, None)
+
+
+def lock(folder: Path, owner: int | None = None) -> Path:
+    """Make a folder with a file as a program leaves it that lets nobody change it."""
+    (folder / "cache" / "inner").mkdir(parents=True)
+    (folder / "cache" / "inner" / "module.go").write_text("x")
+    (folder / "open.txt").write_text("x")
+    for place in (folder / "cache" / "inner", folder / "cache"):
+        if owner is not None:
+            os.chown(place, owner, -1)
+        place.chmod(0o555)
+    return folder / "cache" / "inner" / "module.go"
+
+
+def make_old(folder: Path) -> None:
+    past = time.time() - 90 * 86_400
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (past, past), follow_symlinks=False)
+
+
+@pytest.mark.req("prune-removal")
+class TestRemoval:
+    async def test_what_a_program_made_read_only_goes(self, shell: Shell) -> None:
+        project = await begin(shell, "a", "b")
+        outside = shell.cwd / "outside"
+        outside.mkdir(mode=0o500)
+        for run in ("a", "b"):
+            folder = call_folder(project / "evidence", run, "d")
+            lock(folder)
+            (folder / "link").symlink_to(outside)
+        make_old(project / "evidence" / "b")
+        done = await run_as_user(shell, "prune", "a", "--forever")
+        assert (done.code, "pruned 1 run" in done.err) == (0, True)
+        done = await run_as_user(shell, "tools", "prune", "--days", "30")
+        assert (done.code, "the folders of 1 run" in done.err) == (0, True)
+        assert [*(project / "evidence").iterdir()] == []
+        assert outside.stat().st_mode & 0o777 == 0o500, "no link is followed"
+
+    @needs_two_users
+    async def test_what_stays_is_named_and_tried_again(self, shell: Shell) -> None:
+        project = await begin(shell, "a", "b")
+        file = lock(call_folder(project / "evidence", "a", "d"), owner=65534)
+        for _ in range(2):
+            failed = await run_as_user(shell, "prune", "--older-than", "0", "--forever")
+            assert failed.code == 3 and f"{file}: Permission denied" in failed.err
+            assert "artificer prune a --forever" in failed.err
+        assert "pruned 0 runs" in failed.err, "the first time b was"
+        assert not (project / "evidence" / "b").exists()
+        assert not (project / "runs" / "a").exists(), "all that can go has gone"
+        assert "Run a was pruned only in part" in (await shell.run("fsck")).out
+        assert (await shell.run("prune", "a", "--forever")).code == 0
+        assert (await shell.run("fsck")).code == 0 and not (project / "evidence" / "a").exists()
+
+    @needs_two_users
+    async def test_what_tools_wrote_stays_as_old_as_it_was(self, shell: Shell) -> None:
+        project = await begin(shell, "a", "b")
+        file = lock(call_folder(project / "evidence", "a", "d"), owner=65534)
+        for run in ("a", "b"):
+            make_old(project / "evidence" / run)
+        for number in (1, 0):
+            failed = await run_as_user(shell, "tools", "prune", "--days", "30")
+            assert failed.code == 3 and f"{file}: Permission denied" in failed.err
+            assert f"removed the folders of {number} run" in failed.err
+        assert "of 1 run" in (await shell.run("tools", "prune", "--days", "30")).err

@@ -7,10 +7,13 @@ name or an argument. A run's folder may be removed at any time; nothing else ref
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
+
+from artificer.system.removal import remove_folder
 
 _SAFE = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -38,17 +41,37 @@ def folder_of_run(root: Path, run: str) -> Path:
     return root.absolute() / name
 
 
-def prune(root: Path, *, older_than_days: float) -> list[str]:
-    """Remove the folders of runs to which nothing was added for so long; return their names."""
-    if not root.is_dir():
-        return []
+def prune(root: Path, *, older_than_days: float) -> tuple[list[str], list[str]]:
+    """Remove the folders of runs to which nothing was added for so long.
+
+    Return the names of those that are gone; and what is left of others, and why.
+    """
     limit = time.time() - older_than_days * 86_400
-    old = [f for f in sorted(root.iterdir()) if f.is_dir() and _newest(f) < limit]
-    for folder in old:
-        shutil.rmtree(folder, ignore_errors=True)
-    return [folder.name for folder in old]
+    removed: list[str] = []
+    left: list[str] = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        if folder.is_symlink() or not folder.is_dir() or (newest := _newest(folder)) >= limit:
+            continue
+        if found := remove_folder(folder):
+            left += found
+            _date_back(folder, newest)
+        else:
+            removed.append(folder.name)
+    return removed, left
 
 
 def _newest(folder: Path) -> float:
-    inside = (entry.lstat().st_mtime for entry in folder.rglob("*"))
-    return max(folder.lstat().st_mtime, *inside, 0.0)
+    """Return when something was last added to a folder, as far as it can be read."""
+    found = folder.lstat().st_mtime
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            with suppress(OSError):
+                found = max(found, Path(place, name).lstat().st_mtime)
+    return found
+
+
+def _date_back(folder: Path, moment: float) -> None:
+    """Undo what removing a part has done to the times of the rest: it is as old as before."""
+    for place, _, _ in os.walk(folder):
+        with suppress(OSError):
+            os.utime(place, (moment, moment))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from os.path import lexists
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from artificer.core.tombstone import tombstone
 from artificer.errors import ArtificerError
 from artificer.ports import Journal, RunHead
 from artificer.runtime.load import Loaded
+from artificer.system.removal import remove_folder
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -51,10 +51,12 @@ async def _is_half_pruned(journal: Journal, project: Path, head: RunHead) -> boo
         return False
 
 
-def remove_files(project: Path, run: str) -> None:
-    """Remove the files of a run outside its records. It may be repeated."""
-    for folder in _folders(project, run):
-        shutil.rmtree(folder, ignore_errors=True)
+def remove_files(project: Path, run: str) -> list[str]:
+    """Remove the files of a run outside its records; return what is left, and why.
+
+    It may be repeated.
+    """
+    return [left for folder in _folders(project, run) for left in remove_folder(folder)]
 
 
 def _has_files(project: Path, run: str) -> bool:

@@ -14,8 +14,8 @@ from artificer.cli.commands.journal import PruneOptions
 from artificer.cli.configuration import configuration
 from artificer.cli.settings import Settings
 from artificer.cli.terminal.approver import user_name
-from artificer.cli.terminal.console import note, one_line, out
-from artificer.cli.terminal.exits import Exit
+from artificer.cli.terminal.console import complain, note, one_line, out
+from artificer.cli.terminal.exits import Exit, exit_of
 from artificer.cli.terminal.words import count
 from artificer.config import Config
 from artificer.errors import OperatorError
@@ -45,13 +45,22 @@ async def prune(settings: Settings, options: PruneOptions) -> Exit:
         note(f"would prune {count(len(chosen), 'run')}; --forever deletes them")
         return Exit.OK
     async with World.open(config) as world:
-        for summary in chosen:
-            await world.maintenance.prune(
-                summary.run, by=user_name(), reason=options.reason, discard=options.discard
-            )
-            _print(summary)
-    note(f"pruned {count(len(chosen), 'run')}")
-    return Exit.OK
+        failed = [exit_of(e) for s in chosen if (e := await _pruned(world, s, options))]
+    note(f"pruned {count(len(chosen) - len(failed), 'run')}")
+    return failed[0] if failed else Exit.OK
+
+
+async def _pruned(world: World, summary: RunSummary, options: PruneOptions) -> OperatorError | None:
+    """Prune a run and print it; or return the error, which is printed: the others do not wait."""
+    try:
+        await world.maintenance.prune(
+            summary.run, by=user_name(), reason=options.reason, discard=options.discard
+        )
+    except OperatorError as error:
+        complain(error.message, error.hint)
+        return error
+    _print(summary)
+    return None
 
 
 def _print(summary: RunSummary) -> None:
