@@ -227,3 +227,31 @@ class TestRemoval:
             assert failed.code == 3 and f"{file}: Permission denied" in failed.err
             assert f"removed the folders of {number} run" in failed.err
         assert "of 1 run" in (await shell.run("tools", "prune", "--days", "30")).err
+
+
+@pytest.mark.req("prune-repeated")
+class TestRepeated:
+    async def test_what_is_done_already_is_skipped(self, shell: Shell) -> None:
+        """A command of several runs that was killed at any of them."""
+        await begin(shell, "a", "b", "c")
+        assert (await shell.run("prune", "a", "--forever")).code == 0
+        kill_at(shell, "b", "before")
+        listed = await shell.run("prune", "a", "b", "c")
+        assert [line.split()[0] for line in listed.out.splitlines()] == ["b", "c"]
+        assert "would prune 2 runs" in listed.err
+        for runs, skipped in ((2, ["a"]), (0, ["a", "b", "c"])):
+            done = await shell.run("prune", "a", "b", "c", "--forever")
+            assert (done.code, f"pruned {runs} run" in done.err) == (0, True)
+            said = [line for line in done.err.splitlines() if line.startswith("skipped")]
+            assert said == [f"skipped: {run} was pruned before" for run in skipped]
+        assert (await shell.run("fsck")).code == 0
+        assert (await shell.run("prune", "d", "--forever")).code == 3
+
+    async def test_the_runs_that_it_started_go_when_it_is_gone(self, shell: Shell) -> None:
+        await begin(shell, "build", "build.code")
+        async with World.open(config_of(shell)) as world:
+            await world.maintenance.prune("build")
+        for words in ((), ("--forever",)):
+            done = await shell.run("prune", "build", *words)
+            assert done.code == 0 and done.out.split()[0] == "build.code"
+        assert "pruned 1 run" in done.err

@@ -70,15 +70,30 @@ def _print(summary: RunSummary) -> None:
 
 
 async def _choose(archive: Archive, config: Config, options: PruneOptions) -> list[RunSummary]:
-    """The runs to prune, with those that chosen builds started, and those that are half pruned.
+    """The runs to prune, with those that these or named ones started.
 
+    Of those that were pruned before, only the ones of which something is left.
     Raises OperatorError for one that was named and can continue, before anything is pruned.
     """
     named = [await archive.find(word) for word in options.runs]
-    left = {*named, *await runs_half_pruned(archive)}
-    every = [s for s in await archive.summaries() if s.status != "pruned" or s.run in left]
+    half = await runs_half_pruned(archive)
+    every = [s for s in await archive.summaries() if s.status != "pruned" or s.run in half]
     statuses = {s.run: s.status for s in every}
+    _require_ended(named, statuses)
+    chosen = [s for s in every if s.run in named or _is_old(s, statuses, options.older_than)]
+    if not options.discard:
+        chosen = await _promoted(archive, config, chosen, named)
     for run in named:
+        if run not in statuses:
+            note(f"skipped: {run} was pruned before")
+    return chosen + _started_by([*named, *(s.run for s in chosen)], every)
+
+
+def _require_ended(named: list[str], statuses: Mapping[str, str]) -> None:
+    """Raise OperatorError for a run that can continue, or that one which can may still read."""
+    for run in named:
+        if statuses.get(run, "pruned") == "pruned":
+            continue  # it went before: the rest, if any, goes too
         if _goes_on(statuses.get(run, "")):
             raise OperatorError(
                 f"Run {run} is not finished ({statuses[run]}): it cannot be pruned.",
@@ -90,15 +105,10 @@ async def _choose(archive: Archive, config: Config, options: PruneOptions) -> li
                 "still read its result: it cannot be pruned.",
                 hint=f"End that one first: artificer cancel {above}",
             )
-    chosen = [s for s in every if s.run in named or _is_old(s, statuses, options.older_than)]
-    if not options.discard:
-        chosen = await _promoted(archive, config, chosen, named)
-    return chosen + _started_by(chosen, every)
 
 
-def _started_by(chosen: list[RunSummary], every: list[RunSummary]) -> list[RunSummary]:
-    """The finished runs that chosen ones started."""
-    builds = [s.run for s in chosen]
+def _started_by(builds: list[str], every: list[RunSummary]) -> list[RunSummary]:
+    """The other finished runs that these started."""
     found = [s for s in every if _belongs_to(s.run, builds)]
     for summary in found:
         if _goes_on(summary.status):
