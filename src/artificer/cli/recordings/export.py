@@ -18,8 +18,8 @@ from artificer.cli.commands.recordings import (
 from artificer.cli.interruptible import run_async
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
-from artificer.cli.terminal.console import note, out, out_json
-from artificer.cli.terminal.exits import Exit, ReaderGone
+from artificer.cli.terminal.console import note, out, out_bytes, out_json
+from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.cli.terminal.working import working
 from artificer.render.export.exported import Files
@@ -37,7 +37,7 @@ def export(settings: Settings, options: ExportOptions) -> Exit:
     run_id, files = run_async(_made(settings, options))
     name, data = next(iter(files.items()))
     if options.out == STDOUT:
-        _print(data)
+        out_bytes(data)
         return Exit.OK
     folder = Path(options.out).parent if options.out else Path()
     paths = write_files(folder, files)
@@ -108,12 +108,3 @@ def _name(options: ExportOptions, stem: str) -> str:
         return Path(options.out).name
     suffix = SUFFIX if options.form == RECORDING else f".{options.form}"
     return f"{Path(stem).name}{suffix}"
-
-
-def _print(data: bytes) -> None:
-    """Write bytes to stdout. Raises ReaderGone."""
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError as error:
-        raise ReaderGone from error

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from artificer.cli.terminal.exits import ReaderGone
+from artificer.cli.terminal.stdout import AtOnce
 from artificer.values.unseen import UNSEEN
 
 _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
@@ -21,7 +23,10 @@ NAME = 100
 
 
 def prepare() -> None:
-    """Open the streams that are closed, and make them escape characters that they cannot encode."""
+    """Open the streams that are closed, and make them escape characters that they cannot encode.
+
+    With PYTHONUNBUFFERED, what is written to stdout is still seen at once, but never in part.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # It takes the lowest free number, its own: a journal must not get that one.
@@ -32,6 +37,13 @@ def prepare() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper) and isinstance(sys.stdout.buffer, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            AtOnce(sys.stdout.buffer),
+            encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors,
+            write_through=True,
+        )
 
 
 def clean(text: str) -> str:
@@ -75,6 +87,16 @@ def out_json_text(text: str) -> None:
     if not sys.stdout.encoding.lower().startswith("utf"):
         text = "".join(c if c.isascii() else _json_escape(c) for c in text)
     _write(text)
+
+
+def out_bytes(data: bytes) -> None:
+    """Write data to stdout as it is. Raises ReaderGone."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def _json_escape(character: str) -> str:

@@ -15,7 +15,7 @@ from artificer.cli.commands.workspace import (
 )
 from artificer.cli.opened_archive import opened_archive
 from artificer.cli.settings import Settings
-from artificer.cli.terminal.console import note, one_line, out, out_json
+from artificer.cli.terminal.console import note, one_line, out, out_bytes, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.table import print_table
 from artificer.cli.terminal.words import count
@@ -81,8 +81,7 @@ def _print_file(data: bytes) -> None:
     if sys.stdout.isatty():
         out(data.decode("utf-8", "replace").removesuffix("\n"))
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        out_bytes(data)
 
 
 async def log(settings: Settings, options: LogOptions) -> Exit:
