@@ -73,6 +73,31 @@ async def test_a_reader_that_goes_in_the_middle_is_told_of(
         assert (ended.code, ended.err) == (141, ""), command
 
 
+@pytest.mark.req("cli-pipe")
+@pytest.mark.parametrize("env", BUFFERING.values(), ids=BUFFERING)
+async def test_a_reader_that_never_was_there_is_told_of(shell: Shell, env: dict[str, str]) -> None:
+    for command in ("--help", "--version", "runs --help", "completion bash"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        process = await shell.start(*command.split(), env=env, stdout=writing)
+        os.close(writing)
+        ended = await finish(process)
+        assert (ended.code, ended.err) == (141, ""), command
+
+
+@pytest.mark.req("cli-stdout-whole")
+@pytest.mark.parametrize("env", BUFFERING.values(), ids=BUFFERING)
+async def test_a_few_bytes_onto_a_full_disk_are_an_error(shell: Shell, env: dict[str, str]) -> None:
+    for command in ("--help", "completion bash"):
+        full = os.open("/dev/full", os.O_WRONLY)
+        process = await shell.start(*command.split(), env=env, stdout=full)
+        os.close(full)
+        ended = await finish(process)
+        assert ended.code == 3, command
+        assert ended.err.startswith("error: No space left on device")
+        assert len(ended.err.splitlines()) == 2
+
+
 PIECES = """
 import os, sys
 from artificer.cli.terminal.console import prepare

@@ -186,19 +186,25 @@ def main() -> NoReturn:
     """
     gc.disable()
     console.prepare()
-    code = perform(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        code = Exit.PIPE
-    if code == Exit.PIPE:
-        # Python flushes stdout once more when it exits: that must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    code = _flushed(perform(sys.argv[1:]))
     gc.freeze()
     if "temporalio" in sys.modules:  # its threads may abort an interpreter that ends
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
+
+
+def _flushed(code: int) -> int:
+    """Write what stdout holds back, and return the exit code: that of a command which could not."""
+    try:
+        sys.stdout.flush()
+    except (ReaderGone, OSError) as error:
+        # Python flushes stdout once more when it exits: that must not fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, ReaderGone):
+            return Exit.PIPE
+        return code or _explain(error)
+    return code
 
 
 def perform(arguments: list[str]) -> int:

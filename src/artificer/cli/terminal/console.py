@@ -12,8 +12,7 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO
 
-from artificer.cli.terminal.exits import ReaderGone
-from artificer.cli.terminal.stdout import AtOnce
+from artificer.cli.terminal.stdout import data_stream
 from artificer.values.unseen import UNSEEN
 
 _STYLES = {"error": "31;1", "hint": "36", "good": "32", "bad": "31", "dim": "2", "strong": "1"}
@@ -25,7 +24,7 @@ NAME = 100
 def prepare() -> None:
     """Open the streams that are closed, and make them escape characters that they cannot encode.
 
-    With PYTHONUNBUFFERED, what is written to stdout is still seen at once, but never in part.
+    Stdout then writes all that it is given, and says with ReaderGone that its reader is gone.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -37,13 +36,8 @@ def prepare() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    if isinstance(sys.stdout, io.TextIOWrapper) and isinstance(sys.stdout.buffer, io.RawIOBase):
-        sys.stdout = io.TextIOWrapper(
-            AtOnce(sys.stdout.buffer),
-            encoding=sys.stdout.encoding,
-            errors=sys.stdout.errors,
-            write_through=True,
-        )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = data_stream(sys.stdout)
 
 
 def clean(text: str) -> str:
@@ -91,12 +85,9 @@ def out_json_text(text: str) -> None:
 
 def out_bytes(data: bytes) -> None:
     """Write data to stdout as it is. Raises ReaderGone."""
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError as error:
-        raise ReaderGone from error
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def _json_escape(character: str) -> str:
@@ -106,10 +97,7 @@ def _json_escape(character: str) -> str:
 
 def _write(text: str) -> None:
     """Write to stdout. Raises ReaderGone."""
-    try:
-        sys.stdout.write(text + "\n")
-    except BrokenPipeError as error:
-        raise ReaderGone from error
+    sys.stdout.write(text + "\n")
 
 
 def note(text: str, style: str | None = None) -> None:
