@@ -23,6 +23,7 @@ from artificer.render.export.exported import Exported, Files, quiet
 from artificer.render.narrative import Key
 from artificer.render.report import Provenance, Report
 from artificer.system.utc import utc_timestamp
+from artificer.system.whole_file import write_whole
 from artificer.values.base import JsonObject
 from artificer.values.blocks import ImageBlock
 from artificer.values.text import clip
@@ -139,7 +140,10 @@ def write_views(
 
 
 def write_files(folder: Path, files: Files) -> list[Path]:
-    """Write files into a folder and return their paths. None is written outside it."""
+    """Write files into a folder, each whole, and return their paths. None is written outside it.
+
+    Raises OSError; the files written before are then whole.
+    """
     written = []
     for name, data in files.items():
         parts = PurePosixPath(name).parts
@@ -147,7 +151,7 @@ def write_files(folder: Path, files: Files) -> list[Path]:
             raise InvariantError(f"{name!r} is not the name of a file within a folder.")
         path = folder.joinpath(*parts)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        write_whole(path, data)
         written.append(path)
     return written
 

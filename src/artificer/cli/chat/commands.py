@@ -10,6 +10,7 @@ from artificer.cli.terminal.console import complain, note
 from artificer.cli.terminal.words import cost, joined, tokens
 from artificer.ports.attachment import attachment_at
 from artificer.system.home import expanded
+from artificer.system.whole_file import write_whole
 from artificer.wiring.providers import split_model
 
 COMMANDS = {
@@ -98,7 +99,7 @@ def _save(conversation: TerminalChat, file: str) -> None:
         complain("The file is missing.", "/save FILE")
         return
     try:
-        expanded(file).write_text(transcript(conversation), encoding="utf-8")
+        write_whole(expanded(file), transcript(conversation).encode())
     except OSError as error:
         complain(f"{file} cannot be written: {error.strerror}.")
         return

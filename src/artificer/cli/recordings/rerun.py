@@ -19,6 +19,7 @@ from artificer.cli.terminal.words import count
 from artificer.config import Config
 from artificer.errors import ArtificerError
 from artificer.recordings.file import read_file
+from artificer.system.whole_file import write_whole
 from artificer.wiring.recordings import rerun_recording
 
 PATTERNS = ("*.run.gz", "*.jsonl")
@@ -45,7 +46,7 @@ async def test(settings: Settings, options: TestOptions) -> Exit:
     if options.as_json:
         out_json([{"passed": not result.faults, **asdict(result)} for result in results])
     if options.junit:
-        options.junit.write_text(_junit(results), encoding="utf-8")
+        write_whole(options.junit, _junit(results).encode())
     note(f"{len(results) - len(failed)} of {count(len(results), 'recorded run')} passed")
     return Exit.WRONG if failed else Exit.OK
 
