@@ -68,3 +68,15 @@ async def test_since_begins_later_and_must_be_a_time(shell: Shell) -> None:
 async def test_without_a_world_there_is_an_end(shell: Shell) -> None:
     printed = await shell.run("audit")
     assert printed.code == Exit.OK and json.loads(printed.out)["count"] == 0
+
+
+async def test_a_day_before_all_clocks_begin_is_a_day_like_any_other(shell: Shell) -> None:
+    await waiting(shell)
+    everything = await shell.run("audit")
+    for day in ("1970-01-01", "1969-12-31", "0001-01-01"):
+        assert await shell.run("audit", "--since", day) == everything
+    for command in (("runs",), ("search", "Pay")):
+        found = await shell.run(*command, "--since", "0001-01-01", "--json")
+        assert found.code == Exit.OK and found.json(), found.err
+    for day in ("1970-01-01", "0001-01-01"):
+        assert (await shell.run("runs", "--until", day, "--json")).json() == []

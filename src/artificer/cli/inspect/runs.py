@@ -76,7 +76,7 @@ def _filters(options: RunsOptions) -> RunFilter:
         "since": milliseconds(options.since) or 0,
         "until": milliseconds(options.until),
     }
-    if not any(wanted.values()):
+    if options.until is None and not any(wanted.values()):
         return {}
     builds = options.everything or options.waiting or bool(options.agent)
     return {**wanted, "builds": builds}

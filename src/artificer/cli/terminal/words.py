@@ -45,8 +45,11 @@ def cost(micros: int | None) -> str:
 
 
 def milliseconds(time: datetime | None) -> int | None:
-    """Return a time of UTC that someone has typed as milliseconds since 1970."""
-    return None if time is None else int(time.replace(tzinfo=UTC).timestamp() * 1000)
+    """Return a time of UTC that someone has typed as milliseconds since 1970.
+
+    An earlier one is 0: nothing is recorded before 1970.
+    """
+    return None if time is None else max(0, int(time.replace(tzinfo=UTC).timestamp() * 1000))
 
 
 def joined(*parts: str) -> str:
