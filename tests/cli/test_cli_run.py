@@ -152,11 +152,15 @@ async def test_where_nobody_can_be_asked_the_run_waits_for_an_answer(shell: Shel
         assert again.code == 0 and "has this answer already, from " in again.err
         assert "sent" not in again.err and "artificer resume" in again.err
         other = await shell.run("approve", "last", "--deny")
-        assert other.code == 3 and "already: approved, from " in other.err, other.err
+        assert other.code == 1 and "already: approved, from " in other.err, other.err
         done = await shell.run("resume", "last")
         assert (done.code, server.refused) == (0, [])
-        late = await shell.run("approve", "last")
-        assert late.code == 3 and "hint: artificer explain " in late.err
+        for call in ([], [question["digest"]], [question["digest"][7:15], "--deny"]):
+            late = await shell.run("approve", "last", *call)
+            assert late.code == 1 and "waits no more" in late.err, late.err
+            assert "artificer explain " in late.err
+        unknown = await shell.run("approve", "last", "sha256:0")
+        assert unknown.code == 3 and "hint: artificer explain " in unknown.err
         assert "no call waits for approval" in (await shell.run("approve", "last", "--list")).err
         certain = await shell.run("resolve", "last", "--happened")
         assert certain.code == 3 and "hint: artificer explain " in certain.err
@@ -192,7 +196,7 @@ async def test_of_two_answers_at_the_same_instant_the_second_is_told_of_the_firs
     if first:
         assert told.code == 0 and "has this answer already, from bob" in told.err, told.err
     else:
-        assert told.code == 3 and "already: denied, from bob." in told.err, told.err
+        assert told.code == 1 and "already: denied, from bob." in told.err, told.err
         assert "Yours has no effect." in told.err and "artificer cancel" in told.err
         assert "create_bar_chart  not approved" in done.err
 

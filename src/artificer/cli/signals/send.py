@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from artificer.cli.terminal.console import note, one_line
+from artificer.cli.terminal.console import complain, note, one_line
 from artificer.cli.terminal.exits import Exit
 from artificer.core.events import ReceiptIgnored
 from artificer.core.record import Line, events_of
@@ -36,8 +36,8 @@ async def send_signal(
     ``resumes`` is the run to be resumed then, if it is another one. An answer about a call is sent
     once, because the first one counts; of two at the same instant, the second command says so.
 
-    Raises OperatorError for a run that has ended, except for what became of an uncertain call, and
-    for an answer if another one was sent before.
+    An answer that comes after another one has no effect, which is said, with Exit.WRONG.
+    Raises OperatorError for a run that has ended, except for what became of an uncertain call.
     """
     state = (await world.get(run_id)).state
     if earlier := await _answered_before(world, run_id, state.letters, signal):
@@ -88,17 +88,18 @@ async def _say_earlier(
     resumes: str,
     was_sent: bool = False,
 ) -> Exit:
-    """Say that the answer that counts is an earlier one. Raises OperatorError if it differs."""
+    """Say that the answer that counts is an earlier one, with Exit.WRONG if it differs."""
     if _answer_of(earlier) != _answer_of(signal):
         has_ended = state.status is not None
         more = f"To tell the model more: artificer follow-up {run_id}"
         end = f"To end the run at once: artificer cancel {run_id}"
-        raise OperatorError(
+        complain(
             f"Run {run_id} has another answer about this call already: "
             f"{_answer_of(earlier)}{_from(earlier)}. The first one counts.",
-            hint=f"{'Yours has no effect' if was_sent else 'Nothing was sent'}. "
+            f"{'Yours has no effect' if was_sent else 'Nothing was sent'}. "
             f"{more if has_ended else end}",
         )
+        return Exit.WRONG
     goes_on = await _goes_on(world, resumes or run_id)
     note(f"run {run_id} has this answer already{_from(earlier)}; {goes_on}")
     return Exit.OK
