@@ -169,7 +169,7 @@ class TestLanes:
         path = tmp_path / "jobs.db"
         made = JobFile(path)
         with made.changing() as db:
-            for column in ("tenant", "lane", "awaits", "ends"):
+            for column in ("tenant", "lane", "awaits", "ends", "woken"):
                 db.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
         made.close()
         queue = JobQueue(JobFile(path), lambda: 7)

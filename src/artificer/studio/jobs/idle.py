@@ -15,7 +15,10 @@ class IdleJobs:
         self._file, self._now = file, now
 
     def wake(self, run: str) -> bool:
-        """Queue a job that is parked or over again; return whether a worker will execute it."""
+        """Queue a job that is parked or over again; return whether a worker will execute it.
+
+        One that is leased is marked: its worker may have looked for the last time.
+        """
         if self._file.is_new:
             return False
         with self._file.changing() as db:
@@ -24,6 +27,7 @@ class IdleJobs:
                 "WHERE run = ? AND state IN ('parked', 'done', 'queued')",
                 (run,),
             )
+            db.execute("UPDATE jobs SET woken = 1 WHERE run = ? AND state = 'leased'", (run,))
             query = "SELECT 1 FROM jobs WHERE run = ? AND state <> 'dead'"
             return db.execute(query, (run,)).fetchone() is not None
 

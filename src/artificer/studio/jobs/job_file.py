@@ -20,7 +20,8 @@ _TABLES = (
     worker TEXT NOT NULL, owner TEXT NOT NULL, request TEXT NOT NULL, fence INTEGER NOT NULL,
     seconds INTEGER NOT NULL, expires INTEGER NOT NULL, ended TEXT NOT NULL,
     error TEXT NOT NULL, tenant TEXT NOT NULL DEFAULT '', lane TEXT NOT NULL DEFAULT '',
-    awaits INTEGER NOT NULL DEFAULT 0, ends INTEGER NOT NULL DEFAULT 0) STRICT""",
+    awaits INTEGER NOT NULL DEFAULT 0, ends INTEGER NOT NULL DEFAULT 0,
+    woken INTEGER NOT NULL DEFAULT 0) STRICT""",
     "CREATE INDEX IF NOT EXISTS jobs_next ON jobs (state, priority, submitted)",
     """CREATE TABLE IF NOT EXISTS grants (
     run TEXT PRIMARY KEY, job TEXT NOT NULL, attempt INTEGER NOT NULL,
@@ -31,7 +32,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS tenants (tenant TEXT PRIMARY KEY, turn INTEGER NOT NULL) STRICT",
 )
 
-_LATER = ("tenant TEXT", "lane TEXT", "awaits INTEGER", "ends INTEGER")
+_LATER = ("tenant TEXT", "lane TEXT", "awaits INTEGER", "ends INTEGER", "woken INTEGER")
 """Columns of jobs that a file may lack which an earlier release has made."""
 
 

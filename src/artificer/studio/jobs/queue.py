@@ -105,7 +105,8 @@ class JobQueue:
                 return None
             db.execute(
                 "UPDATE jobs SET state = 'leased', attempt = ?, holder = ?, worker = ?, owner = ?,"
-                " request = ?, fence = 0, seconds = ?, expires = ?, ended = '', awaits = 0"
+                " request = ?, fence = 0, seconds = ?, expires = ?, ended = '', awaits = 0,"
+                " woken = 0"
                 " WHERE run = ?",
                 (
                     *(found.attempt + 1, holder, worker, owner or new_owner(), request, seconds),

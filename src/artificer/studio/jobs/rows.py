@@ -22,7 +22,8 @@ class JobRow(Struct, frozen=True):
     ``fence`` is the epoch that it began with, ``holder`` who has it, and ``ended`` the digest of
     what ended it. ``tenant`` and ``lane`` are those of the run's submission. ``awaits`` is set for
     a parked job whose run continues when none of the runs that it has called does by itself any
-    more, ``ends`` for one whose run is to be cancelled.
+    more, ``ends`` for one whose run is to be cancelled, ``woken`` for one that was woken during its
+    lease: its worker may not have seen why.
     """
 
     run: str
@@ -46,6 +47,7 @@ class JobRow(Struct, frozen=True):
     lane: str = ""
     awaits: int = 0
     ends: int = 0
+    woken: int = 0
 
 
 class JobPlace(Struct, frozen=True):

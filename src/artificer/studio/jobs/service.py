@@ -189,6 +189,8 @@ class Jobs:
             return found  # the same ending came again before the answer
         with suppress(ArtificerError):  # they find out by themselves too
             await self.families.tell(row, ending, self.reach)
+        if row.woken and row.state in ("parked", "done") and await self._has_late(run):
+            self.idle.wake(run)
         self.changed.set()
         return row
 
@@ -224,6 +226,15 @@ class Jobs:
         if ending.outcome == "children" and state.waits:
             return "parked", AWAITED_MS, self.families.parks(row, state)
         return "parked", max(1, int(ending.seconds * 1000)) if ending.seconds else 0, False
+
+    async def _has_late(self, run: str) -> bool:
+        """Whether a run that was woken during its lease has signals that its worker left."""
+        try:
+            return await self.world.archive.has_signals(run)
+        except (NotFoundError, TamperedError):  # nobody can take them
+            return False
+        except OperatorError:  # a worker looks
+            return True
 
     async def _check_owner(self, row: JobRow) -> None:
         """Check that nothing else has taken the run. Raises Fenced."""
