@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from artificer.studio.words import count
-from artificer.values.text import clip
+from artificer.values.text import clip, split_lines
 
 MAX_LINES = 1_000
 """Lines of each text that are compared, and lines of a difference that are shown."""
@@ -20,6 +21,9 @@ MAX_WIDTH = 2_000
 
 CONTEXT = 3
 """Lines that are shown around each change."""
+
+_HEADINGS = ("+++ ", "--- ", "diff --git ", "index ", "@@ ")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 LineKind = Literal["same", "added", "removed", "place", "note"]
 
@@ -43,26 +47,36 @@ def line_diff(before: str, after: str) -> tuple[DiffLine, ...]:
 
 def patch_lines(patch: str) -> tuple[DiffLine, ...]:
     """Return a patch of git as lines with their kinds."""
-    lines = patch.splitlines()
-    found = [_of_patch(line) for line in lines[:MAX_LINES]]
+    lines = split_lines(patch)
+    found = list(_of_patch(lines[:MAX_LINES]))
     if len(lines) > MAX_LINES:
         found.append(DiffLine("note", f"{len(lines) - MAX_LINES:,} more lines are not shown."))
     return tuple(found)
 
 
-def _of_patch(line: str) -> DiffLine:
-    text = clip(line, MAX_WIDTH)
-    if line.startswith(("+++ ", "--- ", "diff --git ", "index ", "@@ ")):
-        return DiffLine("place", text)
-    if line.startswith("+"):
-        return DiffLine("added", text[1:])
-    if line.startswith("-"):
-        return DiffLine("removed", text[1:])
-    return DiffLine("same", text.removeprefix(" "))
+def _of_patch(lines: Sequence[str]) -> Iterator[DiffLine]:
+    """Yield the lines of a patch. Within a hunk, a line that reads as a heading is none."""
+    before = after = 0  # lines of the hunk that are still to come
+    for line in lines:
+        text = clip(line, MAX_WIDTH)
+        if before <= 0 and after <= 0 and line.startswith(_HEADINGS):
+            if (hunk := _HUNK.match(line)) is not None:
+                before, after = (int(number or 1) for number in hunk.groups())
+            yield DiffLine("place", text)
+        elif line.startswith("+"):
+            after -= 1
+            yield DiffLine("added", text[1:])
+        elif line.startswith("-"):
+            before -= 1
+            yield DiffLine("removed", text[1:])
+        else:
+            if not line.startswith("\\"):  # it says that no line feed ends the line before
+                before, after = before - 1, after - 1
+            yield DiffLine("same", text.removeprefix(" "))
 
 
 def _lines(text: str) -> list[str]:
-    return [clip(line, MAX_WIDTH) for line in text.splitlines()[:MAX_LINES]]
+    return [clip(line, MAX_WIDTH) for line in split_lines(text)[:MAX_LINES]]
 
 
 def _differing(a: list[str], b: list[str]) -> Iterator[DiffLine]:

@@ -27,6 +27,14 @@ def clip(text: str, limit: int) -> str:
     return text[: max(0, limit - 1)] + "…"
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text as git counts them: only a line feed ends one.
+
+    ``str.splitlines`` also ends one at ten other characters, which the text of a line may hold.
+    """
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def first_sentence(text: str) -> str:
     """Return the first sentence of the first line of a text, without its full stop."""
     return text.partition("\n")[0].partition(". ")[0].rstrip(".")

@@ -14,6 +14,7 @@ from artificer.cli.terminal.approver import read_line, user_name
 from artificer.cli.terminal.console import clean, styled
 from artificer.cli.terminal.screen import Screen
 from artificer.cli.terminal.words import count
+from artificer.values.text import split_lines
 
 if TYPE_CHECKING:
     from artificer.runtime.builds.builder import Decider
@@ -84,7 +85,7 @@ def lines_of(job: AskConsent, diff: str, limit: int = MAX_DIFF_LINES) -> Iterato
     if job.checked.report:
         yield from ("", gist(job.checked.report))
     yield ""
-    lines = diff.splitlines()
+    lines = split_lines(diff)
     yield from lines[:limit]
     if len(lines) > limit:
         yield f"… {count(len(lines) - limit, 'more line')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from msgspec import to_builtins
@@ -15,6 +16,7 @@ from artificer.cli.terminal.console import one_line, out, out_json
 from artificer.cli.terminal.exits import Exit
 from artificer.cli.terminal.words import count
 from artificer.runtime.proving.compare import Comparison, Difference
+from artificer.values.text import split_lines
 
 WIDTH = 140
 """Characters of a line that is shown."""
@@ -60,7 +62,7 @@ def _part(name: str, differences: Iterable[Difference]) -> None:
         if number == 0:
             out(f"\n{name}", "strong")
         out(f"  {difference.what}")
-        lines = list(_lines(difference))
+        lines = list(shown_lines(difference))
         for line in lines[:LINES]:
             style = {"-": "bad", "+": "good"}.get(line[:1])
             out(f"    {one_line(line, WIDTH)}", style)
@@ -68,11 +70,11 @@ def _part(name: str, differences: Iterable[Difference]) -> None:
             out(f"    … {count(len(lines) - LINES, 'more line')}: --json shows all", "dim")
 
 
-def _lines(difference: Difference) -> Iterable[str]:
-    """A unified diff without its heading; values of one line stand as they are."""
-    a, b = _text(difference.a), _text(difference.b)
-    for line in difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1):
-        if not line.startswith(("---", "+++", "@@")):
+def shown_lines(difference: Difference) -> Iterable[str]:
+    """A unified diff without its headings; values of one line stand as they are."""
+    a, b = split_lines(_text(difference.a)), split_lines(_text(difference.b))
+    for line in islice(difflib.unified_diff(a, b, lineterm="", n=1), 2, None):
+        if not line.startswith("@@"):
             yield line
 
 

@@ -17,7 +17,7 @@ from artificer.runtime.builds.merging import MergeConflict, merge
 from artificer.runtime.builds.perform import TreePerformer
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.validate import Validator
-from artificer.values.text import clip
+from artificer.values.text import clip, split_lines
 
 _TARGET = "refs/build/target"
 _PROMOTED = "refs/build/promoted"
@@ -203,7 +203,7 @@ async def _give(repository: BuildRepository, theirs: Git, built: str, branch: st
 
 
 async def _checked_out(theirs: Git) -> list[str]:
-    return (await theirs.run("worktree", "list", "--porcelain")).splitlines()
+    return split_lines(await theirs.run("worktree", "list", "--porcelain"))
 
 
 async def _advance(theirs: Git, branch: str, before: str, after: str) -> str:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from artificer.backends.workspace.spec.tree import Directory, Fetch, TreeChange, TreeFile
+from artificer.values.text import split_lines
 
 MAX_BYTES = 256 * 1024
 MAX_LINES = 5_000
@@ -34,5 +35,5 @@ def _lines(fetch: Fetch, entry: TreeFile | Directory | None) -> list[str] | str:
         text = fetch(entry.digest).decode()
     except UnicodeDecodeError:
         return "not text"
-    lines = text.splitlines()
+    lines = split_lines(text)
     return "too many lines to compare" if len(lines) > MAX_LINES else lines
