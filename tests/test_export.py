@@ -8,6 +8,7 @@ import hashlib
 import json
 import random
 import zlib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ from artificer.backends.function.decorator import tool
 from artificer.config import Config
 from artificer.core import events as ev
 from artificer.core.record import EventLine, encode
+from artificer.core.signals import AnswerCall
 from artificer.core.spec import Limits
 from artificer.errors import ArtificerError, AuthorError, TamperedError
-from artificer.ports import Head
+from artificer.ports import Head, Journal, Record
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
+from artificer.recordings.export import export
 from artificer.recordings.file import compress, decompress, read_file
 from artificer.recordings.recording import check, read_recording
 from artificer.recordings.rerun import rerun
@@ -35,6 +38,7 @@ from artificer.values import canon
 from artificer.values.canon import digest_of
 from artificer.wiring.recordings import rerun_recording
 from sampling import sample
+from wrapped_journal import WrappedJournal
 
 JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.jsonl"))
 
@@ -61,6 +65,21 @@ async def recorded(world: World) -> str:
     return run.id
 
 
+class GoingOn(WrappedJournal):
+    """A journal with a run that goes on after it was first read."""
+
+    def __init__(self, inner: Journal, go_on: Callable[[], Awaitable[object]]) -> None:
+        super().__init__(inner)
+        self._go_on: Callable[[], Awaitable[object]] | None = go_on
+
+    async def read(self, run: str, after: int = 0, limit: int | None = None) -> list[Record]:
+        found = await super().read(run, after, limit)
+        go_on, self._go_on = self._go_on, None
+        if go_on is not None:
+            await go_on()
+        return found
+
+
 def on_disk(folder: Path, name: str) -> Config:
     return Config(home=folder, project=name)
 
@@ -84,6 +103,21 @@ class TestExport:
             assert await other.archive.export_run(run) == data
             assert await other.import_run(data) == run, "twice is once"
             assert await other.archive.runs() == [run]
+
+    async def test_a_run_that_goes_on_is_exported_as_it_stood(self) -> None:
+        async with World.in_memory() as world:
+            model = ScriptedProvider([reply(call("little")), say("Done.")])
+            asks = Policy(rules=(Rule(decision="ask", tool="little"),))
+            agent = Agent(model, kind="chat", tools=[little], policy=asks)
+            run = await world.run("Go.", agent, run_id="r")
+            before = await world.storage.journal.read("r")
+            (question,) = run.questions
+            await world.send("r", AnswerCall(call=question.digest, approved=True))
+            going = GoingOn(world.storage.journal, lambda: world.resume("r", agent))
+            recording = await read_recording(await export(going, world.storage.blobs, "r"))
+            assert (await world.get("r")).text == "Done."
+            assert await recording.journal.read("r") == before
+            assert await check(recording, model) == []
 
     async def test_a_different_run_with_the_same_id_is_not_replaced(self) -> None:
         async with World.in_memory() as world, World.in_memory() as other:
@@ -115,7 +149,6 @@ class TestExport:
     async def test_evidence_keeps_its_blobs(self) -> None:
         """Content too long for an envelope is exported, and verify reports it when it is gone."""
         from artificer.ports import Call, Receipt
-        from artificer.recordings.export import export
         from artificer.runtime.proving.verify import verify
         from artificer.testing.rig import Rig
 
@@ -134,7 +167,6 @@ class TestExport:
         assert any(kept in problem for problem in (await verify(rig.journal, rig.blobs)).problems)
 
     async def test_a_recording_that_nobody_could_read_is_not_made(self) -> None:
-        from artificer.recordings.export import export
 
         async with World.in_memory() as world:
             run = await recorded(world)

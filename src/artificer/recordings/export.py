@@ -26,7 +26,8 @@ async def export(journal: Journal, blobs: BlobStore, run: str, limit: int = MAX_
         raise _unreadable(
             run, f"an id that is longer than {MAX_RUN_ID} characters or names no file"
         )
-    records = [{"record": record.body.decode()} for record in await journal.read(run)]
+    found = await journal.read(run, limit=loaded.head.seq)  # it may have gone on meanwhile
+    records = [{"record": record.body.decode()} for record in found]
     header = RecordingHeader(run=run, state=loaded.state.digest, head=loaded.head)
     lines = [header.to_json(), *records, *(blob_line(data) for data in kept.values())]
     data = to_file(lines)
