@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -102,6 +103,46 @@ async def test_what_may_pass_is_asked_again(outcome: object) -> None:
     answer = await run(outcome, [DONE])
     assert isinstance(answer, ModelReply)
     assert answer.attempts == 2
+
+
+SAID = {"error": {"message": "context_length_exceeded: The input is too long.", "code": 400}}
+PIECE = {"choices": [{"delta": {"content": "Hi"}}]}
+
+
+@pytest.mark.req("provider-stream-fault")
+@pytest.mark.parametrize(
+    "end",
+    [[ConnectionResetError("gone")], [1.0], [0.1, PIECE] * 50],
+    ids=["drops", "falls silent", "goes on"],
+)
+async def test_a_fault_that_was_said_counts_however_the_stream_ends(end: list[object]) -> None:
+    limits = replace(QUICK, request=0.5)
+    answer = await run([SAID, *end], [DONE], limits=limits)
+    assert isinstance(answer, ModelFailure)
+    assert (answer.code, answer.attempts) == ("context_overflow", 1)
+
+
+@pytest.mark.req("provider-stream-fault")
+async def test_a_connection_that_cannot_be_closed_after_a_fault_changes_nothing() -> None:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[AsyncIterator[object]]:
+        async def events() -> AsyncIterator[object]:
+            yield SAID
+
+        yield events()
+        raise ConnectionResetError("gone")
+
+    async def open_stream() -> object:
+        return opened()
+
+    answer = await generate_with_attempts(
+        open_stream,  # type: ignore[arg-type]
+        lambda: ChatStream(ChatDialect("x"), ()),
+        lambda _: None,
+        QUICK,
+    )
+    assert isinstance(answer, ModelFailure)
+    assert (answer.code, answer.attempts) == ("context_overflow", 1)
 
 
 @pytest.mark.req("provider-delays")

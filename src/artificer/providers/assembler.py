@@ -46,6 +46,11 @@ class ReplyStream(ABC):
     def complete(self) -> bool:
         """Whether the provider has given the reason for which the reply ended."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether the stream has a fault. Nothing that follows changes it."""
+        return self._fault is not None
+
     def feed(self, event: object) -> list[Delta]:
         """Process one event and return the pieces of text and arguments it added."""
         if self._fault is not None:

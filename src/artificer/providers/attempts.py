@@ -60,6 +60,10 @@ class Assembler(Protocol):
     def complete(self) -> bool:
         """Whether the provider has sent the reason for the end of the reply."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether the stream has a fault. Nothing that follows changes it."""
+
     def feed(self, event: object) -> list[Delta]:
         """Process one parsed event and return the pieces it added."""
 
@@ -206,7 +210,7 @@ async def _attempt(
                 for delta in assembler.feed(event):
                     on_delta(delta)
     except TimeoutError:
-        if not assembler.complete:
+        if not (assembler.complete or assembler.failed):
             return failure("timeout", f"The request took longer than {limits.request:g} s.")
     return assembler.finish()
 
@@ -217,7 +221,8 @@ async def _events(
     """Yield the stream's events. Every exception of an SDK becomes Broken.
 
     Once the reply is complete, what happens to its connection no longer matters: llama.cpp
-    closes it after every stream.
+    closes it after every stream. Nothing is read after a fault, which says more than how the
+    connection ends.
     """
     started = False
     try:
@@ -227,9 +232,11 @@ async def _events(
             async for event in stream:
                 started = True
                 yield event
+                if assembler.failed:
+                    return
                 gap.end(limits.drain if assembler.complete else limits.idle)
     except Exception as error:  # of any SDK or transport: see broken_by
-        if not assembler.complete:
+        if not (assembler.complete or assembler.failed):
             raise broken_by(error, started=started, secret=secret) from error
 
 
