@@ -26,6 +26,7 @@ from artificer.ports import (
     Permit,
     Question,
     Record,
+    Reservation,
     SharedLimit,
     Spending,
     SpendingLimit,
@@ -273,6 +274,24 @@ class Emptiable(MemoryBudget):
         return super().changes(spending)
 
 
+class Written(MemoryBudget):
+    """Reserves as a database does: in another thread, which no cancellation reaches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes, self.goes_on = asyncio.Event(), asyncio.Event()
+        self.thread = asyncio.Future[None]()
+
+    async def reserve(self, reservations: Sequence[Reservation]) -> None:
+        self.thread = asyncio.ensure_future(self._write(reservations))
+        await asyncio.shield(self.thread)
+
+    async def _write(self, reservations: Sequence[Reservation]) -> None:
+        self.writes.set()
+        await self.goes_on.wait()
+        await super().reserve(reservations)
+
+
 class Emptied(MemoryJournal):
     """A journal whose budget is empty from the commit on that records the wish for a summary."""
 
@@ -497,6 +516,25 @@ class TestDay:
         state = await day.resume(say("Done."))
         assert (state.reason, await day.spent()) == ("done", (Amount(15, 0), Amount()))
         assert isinstance(rig.journal, MemoryJournal) and await rig.journal.audit() == []
+
+    @pytest.mark.req("budget-stopped")
+    @pytest.mark.parametrize("held", [0, 1_000], ids=["reserved", "refused"])
+    async def test_one_that_is_stopped_while_it_reserves_gives_it_back(
+        self, rig: Rig, held: int
+    ) -> None:
+        account = Account(SpendingLimit(tokens=1_000 - held), lambda model: None)
+        budget = Written()
+        budgets = Budgets(budget, (account,))
+        task = asyncio.ensure_future(budgets.reserve(rig.spec(), RequestSize(100, 100), 0))
+        await budget.writes.wait()
+        task.cancel()
+        asyncio.get_running_loop().call_soon(budget.goes_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait({budget.thread})
+        assert isinstance(budget.thread.exception(), BudgetError) is bool(held)
+        assert (await budget.spent(account.name(0), 0)).reserved == Amount()
+        assert account.under_way.count == 0
 
     @pytest.mark.req("budget-stopped")
     @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from artificer.runtime.limits.accounts import (
     RequestSize,
     exhausted,
 )
+from artificer.system.tasks import checkpoint, finished, shielded
 from artificer.values.model import ModelFailure
 
 OTHERS_S, OTHERS_MS = 0.5, EXPIRES_MS + 60_000
@@ -69,8 +70,7 @@ class Budgets(Struct, frozen=True):
                 return charges
             ends = [charge.account.under_way.ended() for charge in charges.charges]
             try:
-                if wanted := charges.reservations():
-                    await self.budget.reserve(wanted)
+                await self._reserve(self.budget, charges)
             except BudgetError as error:
                 others = spec.submission is not None and waited_ms < min(OTHERS_MS, left_ms)
                 free = _until_free(self.budget, charges, ends, error.message, others=others)
@@ -78,8 +78,22 @@ class Budgets(Struct, frozen=True):
                 if refusal is not None:
                     return refusal
             else:
-                charges.reserved()
                 return charges
+
+    async def _reserve(self, budget: Budget, charges: Charges) -> None:
+        """Reserve, and count the request as in progress. Raises BudgetError.
+
+        A storage reserves to the end though the task is cancelled: what it has reserved then is
+        given back.
+        """
+        if wanted := charges.reservations():
+            await finished(budget.reserve(wanted))
+        charges.reserved()
+        try:
+            await checkpoint()
+        except asyncio.CancelledError:
+            await shielded(self.give_back((charges,)))
+            raise
 
     async def settle(self, settlements: Sequence[Settlement]) -> None:
         """Count what requests have cost in its own commit. Raises OperatorError."""
