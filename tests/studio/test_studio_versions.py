@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +16,7 @@ from artificer.core.signals import FollowUp
 from artificer.errors import TamperedError
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.studio.versions import chosen_version, read_version, versions
+from artificer.studio.views.reports import fates_of
 from artificer.values.model import ModelFailure
 
 pytestmark = pytest.mark.req("studio-versions")
@@ -63,6 +66,33 @@ async def test_a_report_that_is_sent_back_is_a_version_of_its_own(served: Studio
     assert [(v.narrative, v.status) for v in found.reports] == [(lost, ""), (lost, "completed")][
         -len(found.reports) :
     ]
+
+
+async def test_what_came_over_with_a_handoff_has_versions_too(
+    served: Studio, client: httpx.AsyncClient
+) -> None:
+    script: list[Any] = []
+    for tea in ("green tea", "black tea"):
+        made = {"kind": "list", "id": "t", "items": [tea]}
+        report = f"# Prices\n\nThis is {tea}.\n\n{{{{artifact:list:t}}}}"
+        script += [reply(call("create_list", list=made)), say(report)]
+    billing = Agent(ScriptedProvider(script), kind="deliver")
+    asks = [reply(call("transfer_to_billing", prompt=text)) for text in ("Prices?", "And now?")]
+    tools = [billing.as_handoff("billing", "Money.")]
+    front = Agent(ScriptedProvider(asks), kind="deliver", tools=tools)
+    await front.run("Prices?", world=served.world, run_id="r")
+    await front.follow_up("r", "And now?", world=served.world)
+    assert (await client.get("/runs/r/artifacts")).text.count("2 versions") == 2
+    old = (await client.get("/runs/r/artifacts/list:t?version=1")).text
+    assert "green tea" in old and "black tea" not in old
+    report = (await client.get("/runs/r/artifacts/report/changes")).text
+    (link,) = re.findall(r'href="(/runs/r/artifacts/list[^"]*/changes[^"]*)"', report)
+    compared = (await client.get(html.unescape(link))).text
+    assert "green" in compared and "black" in compared
+    history = await served.world.archive.history("r")
+    one, other = versions(history.lines, history.data).reports
+    (fate,) = fates_of("r", one, other, {})
+    assert (fate.word, fate.link) == ("changed", "/runs/r/artifacts/list%3At"), "it is not known"
 
 
 async def test_pages_show_each_version_and_what_changed(

@@ -33,7 +33,8 @@ class VersionCause(NamedTuple):
 class ArtifactVersion(NamedTuple):
     """One version of an artifact, or its withdrawal, which has no ``ref``.
 
-    It holds from record ``seq`` to record ``last``. ``model`` wrote the call.
+    It holds from record ``seq`` to record ``last``. ``model`` wrote the call: for what came with a
+    handoff, the call that handed the conversation over.
     """
 
     number: int
@@ -179,13 +180,19 @@ class _Fold:
 
     def _returned(self, seq: int, event: ev.ToolReturned) -> None:
         if event.artifact is not None:
-            key = (event.artifact.kind, event.artifact.id)
-            self._current[key] = event.artifact
-            self._artifact(key, seq, event.at, event.artifact)
+            self._made(seq, event.at, event.artifact)
+        elif event.handover is not None:
+            for ref in event.handover.artifacts:
+                self._made(seq, event.at, ref)
         elif event.withdrawn is not None:
             key = (event.withdrawn.kind, event.withdrawn.id)
             if self._current.pop(key, None) is not None:
                 self._artifact(key, seq, event.at, None)
+
+    def _made(self, seq: int, at: int, ref: ArtifactRef) -> None:
+        key = (ref.kind, ref.id)
+        self._current[key] = ref
+        self._artifact(key, seq, at, ref)
 
     def _artifact(self, key: ArtifactKey, seq: int, at: int, ref: ArtifactRef | None) -> None:
         made = self.artifacts.setdefault(key, [])

@@ -103,11 +103,16 @@ def fates_of(
         assert ref is not None
         name = f"{ref.kind}:{ref.id}"
         link = artifact_path(run, name)
-        if old and new:
-            link += f"/changes?a={_number(made[key], old)}&b={_number(made[key], new)}"
+        kept = made.get(key, ())
+        numbers = [_number(kept, ref) for ref in (old, new)]
+        if all(numbers):
+            link += "/changes?a={}&b={}".format(*numbers)
         found.append(ArtifactFate(word, name, ref.title or ref.id, link))
     return found
 
 
-def _number(kept: Sequence[ArtifactVersion], ref: ArtifactRef) -> int:
-    return next(version.number for version in reversed(kept) if version.ref == ref)
+def _number(kept: Sequence[ArtifactVersion], ref: ArtifactRef | None) -> int:
+    """Return the number of an artifact's version; 0 where there is none."""
+    if ref is None:
+        return 0
+    return next((version.number for version in reversed(kept) if version.ref == ref), 0)
