@@ -234,6 +234,21 @@ async def test_without_room_for_an_index_the_journal_is_read() -> None:
         assert storage.run_index.reached() == Reached()
 
 
+@pytest.mark.parametrize("has_index", [True, False])
+async def test_a_page_follows_a_run_that_the_list_no_longer_wants(has_index: bool) -> None:
+    async with World.in_memory() as world:
+        if not has_index:
+            world.storage.run_index = FullDisk()  # type: ignore[attr-defined]
+        for number in range(4):
+            agent = payer(reply(call("pay", euros=number)))
+            await agent.run("Pay.", world=world, run_id=f"r-{number}")
+        first = await world.archive.list_runs(2, waiting=True, oldest_first=True)
+        assert (names(first), first.next) == (["r-0", "r-1"], "r-1")
+        await payer().approve("r-1", world=world)
+        second = await world.archive.list_runs(2, first.next, waiting=True, oldest_first=True)
+        assert (names(second), second.next) == (["r-2", "r-3"], None)
+
+
 async def test_a_list_does_not_wait_for_an_index_that_is_far_behind() -> None:
     async with World.in_memory() as world:
         await filled(world)

@@ -14,12 +14,13 @@ from artificer.core.state import RunState
 from artificer.core.submission import Submission
 from artificer.dispatch.local import LocalDispatcher
 from artificer.dispatch.segments import Segments
-from artificer.dispatch.sweeper import Sweeper, SweepTimes
+from artificer.dispatch.sweeper import PAGE, Sweeper, SweepTimes
 from artificer.dispatch.worker import Worker, WorkerOptions
-from artificer.errors import ExistsError, InvalidValueError
-from artificer.ports import CANCEL, AwaitsRuns, DispatchedRun, Parked, RunOver
+from artificer.errors import ExistsError, InvalidValueError, OperatorError
+from artificer.ports import CANCEL, AwaitsRuns, DispatchedRun, Parked, Reached, RunOver
 from artificer.providers.scripted import ScriptedReply
 from artificer.runtime.delays import delay_of
+from artificer.storage.memory.run_index import MemoryRunIndex
 from artificer.testing import ScriptedProvider, call, reply
 from artificer.testing.dispatcher_suite import WITHIN_S
 from artificer.testing.rig import SteppingClock
@@ -79,6 +80,13 @@ class Handed:
 
     async def wake(self, run: str, cause: str) -> None:
         self.woken.append((run, cause))
+
+
+class NoRoom(MemoryRunIndex):
+    """Takes nothing."""
+
+    def add(self, after: int, runs: object, upto: Reached) -> bool:
+        raise OperatorError("database or disk is full")
 
 
 @pytest.mark.req("submit-records")
@@ -331,6 +339,24 @@ class TestSweeper:
         runs = [await world.submit("Hi", chat()) for _ in range(230)]
         await sweeper.look_at_new()
         assert {wanted.run for wanted in handed.submitted[before:]} == set(runs)
+
+    async def test_it_looks_once_at_each_run_though_some_end_meanwhile(self) -> None:
+        """There is no index, and the last run of a page is over when the next page is read."""
+        world = world_of()
+        world.storage.run_index = NoRoom()  # type: ignore[attr-defined]
+        runs = [await world.submit("Hi", chat()) for _ in range(PAGE + 2)]
+
+        class Executes(Handed):
+            async def submit(self, wanted: DispatchedRun) -> None:
+                await super().submit(wanted)
+                if wanted.run == runs[PAGE - 1]:
+                    await world.cancel(wanted.run)
+
+        handed = Executes()
+        sweeper = Sweeper(world, handed)  # type: ignore[arg-type]
+        await sweeper.look_at_all()
+        assert [wanted.run for wanted in handed.submitted] == runs
+        assert sweeper.backlog.open == len(runs)
 
     async def test_an_imported_run_is_not_executed_because_its_file_says_so(self) -> None:
         origin, world = world_of(), world_of()

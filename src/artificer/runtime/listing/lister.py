@@ -252,6 +252,8 @@ class RunLister:
         looked, searched = 0, None
         after = None if query.oldest_first else before
         async for head in newest(self._journal, builds=query.builds, before=after):
+            if query.oldest_first and head.run == before:
+                break
             if looked == runs:
                 searched = looked
                 break
@@ -263,8 +265,6 @@ class RunLister:
                 break
         if query.oldest_first:
             found.reverse()
-            places = [place for place, run in enumerate(found, 1) if run.run == before]
-            found = found[places[0] :] if places else found
         return structs.replace(_cut(found, limit), searched=searched)
 
     async def _shown(self, row: IndexedRun) -> IndexedRun | None:
