@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,13 +14,20 @@ import pytest
 from artificer.agent import Agent
 from artificer.backends.function.decorator import tool
 from artificer.config import Config
+from artificer.core import events as ev
+from artificer.core.price import Price
+from artificer.core.spec import Limits
 from artificer.errors import ConfigError, Fenced, OperatorError
 from artificer.health.exposition import Metric, exposition
 from artificer.health.health import Health
 from artificer.health.server import CONNECTIONS, HealthServer, place_of
+from artificer.health.tally import Tally
+from artificer.ports import Call
 from artificer.providers.scripted import ScriptedProvider, call, reply, say
 from artificer.storage.memory.storage import MemoryStorage
-from artificer.testing.rig import SteppingClock
+from artificer.testing.rig import Rig, SteppingClock
+from artificer.values.base import JsonObject
+from artificer.values.model import ModelFailure, ModelReply, Usage
 from artificer.world import World
 
 pytestmark = pytest.mark.req("health")
@@ -125,6 +133,54 @@ async def test_a_record_that_is_refused_is_counted(tmp_path: Path) -> None:
         with pytest.raises(Fenced):
             await losing
         assert value(await asked(address, "/metrics"), "artificer_fenced_writes_total") == 1
+
+
+@pytest.mark.req("metrics")
+@pytest.mark.parametrize(
+    ("summary", "prompt", "code"),
+    [
+        (say("All was read."), "Summarise.", None),
+        (say(" "), "Summarise.", "empty_summary"),
+        (ModelFailure(code="overloaded", message="No."), "Summarise.", "overloaded"),
+        (None, "", None),
+    ],
+    ids=["written", "empty", "failed", "none is asked for"],
+)
+async def test_summaries_are_counted_as_the_run_counts_them(
+    summary: ModelReply | ModelFailure | None, prompt: str, code: str | None
+) -> None:
+    def model(body: JsonObject) -> ModelReply | ModelFailure:
+        if body["system"] == "Summarise.":
+            assert summary is not None
+            return summary
+        answer = say("Done.") if len(turns) == 9 else reply(call("read", n=len(turns)))
+        usage = Usage(input_tokens=len(json.dumps(body)) // 4, output_tokens=10)
+        return answer.replace(usage=usage)
+
+    async def read(call: Call) -> str:
+        turns.append("x" * 4_000)
+        return turns[-1]
+
+    turns: list[str] = []
+    rig = Rig()
+    rig.observer = tally = Tally()
+    rig.tools.add("read", read)
+    limits = Limits(turns=20, context_tokens=6_000)
+    price = Price(input=1_000_000, output=2_000_000)
+    provider = ScriptedProvider(model)
+    state = await rig.run(provider, limits=limits, compaction=prompt, price=price)
+    told = exposition(tally.metrics())
+    assert value(told, "artificer_turns_total") == state.turn == 10
+    assert value(told, 'artificer_tokens_total{direction="input"}') == state.usage.input_tokens
+    assert value(told, 'artificer_tokens_total{direction="output"}') == state.usage.output_tokens
+    dollars = value(told, "artificer_cost_dollars_total")
+    assert dollars == pytest.approx((state.cost_micros or 0) / 1_000_000)
+    failed = [e for e in await rig.events() if isinstance(e, ev.CompactionFailed)]
+    name = "artificer_model_failures_total{"
+    assert [line for line in told.splitlines() if line.startswith(name)] == (
+        [f'{name}code="{code}"}} {len(failed)}'] if code else []
+    )
+    assert bool(failed) is (code is not None or not prompt)
 
 
 class Part:

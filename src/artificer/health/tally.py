@@ -39,7 +39,8 @@ class Tally(Observer):
         """Yield what was counted."""
         yield single("artificer_turns_total", "counter", "Replies of models.", self._turns)
         yield Metric(
-            "artificer_tokens_total", "counter", "Tokens of replies.", self._tokens, "direction"
+            "artificer_tokens_total",
+            *("counter", "Tokens of replies and summaries.", self._tokens, "direction"),
         )
         dollars = self._micros / 1_000_000
         yield single("artificer_cost_dollars_total", "counter", "The known cost.", dollars)
@@ -58,6 +59,9 @@ class Tally(Observer):
 
     def _replied(self, event: ev.ModelResponded) -> None:
         self._turns += 1
+        self._used(event)
+
+    def _used(self, event: ev.ModelResponded | ev.ContextCompacted | ev.CompactionFailed) -> None:
         self._tokens["input"] += event.usage.input_tokens
         self._tokens["output"] += event.usage.output_tokens
         self._micros += event.cost_micros or 0
@@ -68,6 +72,11 @@ class Tally(Observer):
     def _failed(self, event: ev.ModelFailed) -> None:
         self._failures[event.code] += 1
 
+    def _not_compacted(self, event: ev.CompactionFailed) -> None:
+        self._used(event)
+        if event.code != "not_asked":  # there was no request
+            self._failures[event.code] += 1
+
     def _finished(self, event: ev.RunFinished) -> None:
         self._ended[event.status] += 1
 
@@ -76,5 +85,7 @@ _COUNTED: dict[type[ev.Event], Callable[[Tally, ev.Event], None]] = {
     ev.ModelResponded: Tally._replied,  # type: ignore[dict-item]
     ev.ToolReturned: Tally._returned,  # type: ignore[dict-item]
     ev.ModelFailed: Tally._failed,  # type: ignore[dict-item]
+    ev.ContextCompacted: Tally._used,  # type: ignore[dict-item]
+    ev.CompactionFailed: Tally._not_compacted,  # type: ignore[dict-item]
     ev.RunFinished: Tally._finished,  # type: ignore[dict-item]
 }
