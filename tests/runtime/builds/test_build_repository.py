@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -424,6 +425,77 @@ async def test_a_worktree_that_a_crash_left_half_made_is_made_anew(tmp_path: Pat
     (repository.folder / "index" / "w.lock").write_text("")
     worktree = await repository.worktrees.open("w", repository.base)
     assert (worktree.path / "a.txt").read_text() == "1\n"
+
+
+RIGHTS = "-dac_override,-dac_read_search,-fowner,-chown"
+"""The capabilities by which root may remove any file."""
+
+SETPRIV = ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"]
+
+
+def can_lose_rights() -> bool:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        return False
+    return subprocess.run([*SETPRIV, "true"], check=False, capture_output=True).returncode == 0
+
+
+LOSING = SETPRIV if can_lose_rights() else []
+
+CLEANS_UP = """
+import asyncio, sys
+from pathlib import Path
+from artificer.errors import GitError
+from artificer.runtime.builds.repository import BuildRepository
+
+async def main(folder, project):
+    repository = await BuildRepository.open(Path(folder), Path(project))
+    print(await repository.clean_up())
+    try:
+        made = await repository.worktrees.open("w", repository.base)
+        print(sorted(path.name for path in made.path.iterdir()))
+    except GitError as error:
+        print(error.message)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.req("build-cleanup")
+@pytest.mark.parametrize(
+    "owner",
+    [
+        None,
+        pytest.param(
+            65534,
+            marks=pytest.mark.skipif(
+                not LOSING, reason="needs a file of another user, and setpriv: run as root on Linux"
+            ),
+        ),
+    ],
+    ids=["ours", "another user's"],
+)
+async def test_a_folder_that_a_program_made_read_only_goes_or_is_named(
+    tmp_path: Path, owner: int | None
+) -> None:
+    """As the cache of Go's modules."""
+    repository = await opened(tmp_path)
+    worktree = await repository.worktrees.open("w", repository.base)
+    cache = worktree.path / "cache"
+    write(cache, {"module.go": "x"})
+    if owner is not None:
+        os.chown(cache, owner, -1)
+    cache.chmod(0o555)
+    command = [*LOSING, sys.executable, "-c", CLEANS_UP, tmp_path / "build", tmp_path / "project"]
+    process = await asyncio.create_subprocess_exec(
+        *map(str, command), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    said, logged = [part.decode() for part in await process.communicate()]
+    left = f"{cache / 'module.go'}: Permission denied"
+    if owner is None:
+        assert said == "['w']\n['.git', 'README.md']\n" and not logged
+    else:
+        assert said.startswith("[]\nThe worktree w cannot be made again") and left in said
+        assert left in logged
 
 
 @pytest.mark.req("build-cleanup")

@@ -10,6 +10,7 @@ commit.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import shutil
 import tempfile
@@ -23,6 +24,9 @@ from artificer.runtime.builds.guard import config_text, object_format
 from artificer.runtime.builds.litter import without_litter
 from artificer.runtime.builds.merging import message_of
 from artificer.runtime.builds.scope import Sorted, present, sort_changes
+from artificer.system.removal import in_short, remove_folder
+
+log = logging.getLogger("artificer.runtime.builds")
 
 ATTEMPTS = "refs/build/attempts"
 MAX_ARGUMENTS = 200
@@ -70,7 +74,8 @@ class Worktrees:
         """Return the worktree of this name as it was left, or make it with the files of a commit.
 
         Raises:
-            GitError: there is one of that name for another commit, or git failed.
+            GitError: there is one of that name for another commit, what is left of an earlier one
+                cannot be removed, or git failed.
         """
         if not _NAME.fullmatch(name):
             raise GitError(f"{name!r} is not a name of a worktree.")
@@ -80,7 +85,12 @@ class Worktrees:
             if mark.read_text() != commit:
                 raise GitError(f"The worktree {name} is at another commit.")
             return made
-        await self.discard(name)
+        if left := await self._remove(name):
+            raise GitError(
+                f"The worktree {name} cannot be made again: files of an earlier one could not be "
+                f"removed. {in_short(left)}",
+                hint="Remove them, or make them removable, and resume the run.",
+            )
         await self._check_out(made)
         whole = mark.with_suffix(".writing")
         whole.write_text(commit)
@@ -121,24 +131,33 @@ class Worktrees:
     def _index(self, name: str) -> Path:
         return self.folder / "index" / name
 
-    async def discard(self, name: str) -> None:
-        """Remove a worktree, or what is left of it. Its commits stay."""
+    async def discard(self, name: str) -> bool:
+        """Remove a worktree, or what is left of it, and return whether it is gone.
+
+        Its commits stay. Nobody needs a file that cannot be removed, until a worktree of that
+        name is made again.
+        """
+        left = await self._remove(name)
+        if left:
+            log.warning("files of the worktree %s could not be removed. %s", name, in_short(left))
+        return not left
+
+    async def _remove(self, name: str) -> list[str]:
+        """Remove a worktree, and return what is left of it, and why."""
         index = self._index(name)
         for suffix in (".commit", ".writing", ".project"):
             index.with_suffix(suffix).unlink(missing_ok=True)
-        await asyncio.to_thread(shutil.rmtree, self.folder / "work" / name, True)
+        left = await asyncio.to_thread(remove_folder, self.folder / "work" / name)
         adding = index.with_suffix(".adding")
         for file in (index, adding, *map(_lock_of, (index, adding))):
             file.unlink(missing_ok=True)
+        return left
 
     async def clean_up(self, keep: Collection[str] = ()) -> list[str]:
-        """Remove every worktree but those of these names, and return the names of the others."""
+        """Remove every worktree but those of these names, and return the names of those removed."""
         work = self.folder / "work"
         names = sorted(path.name for path in work.iterdir()) if work.is_dir() else []
-        gone = [name for name in names if name not in keep]
-        for name in gone:
-            await self.discard(name)
-        return gone
+        return [name for name in names if name not in keep and await self.discard(name)]
 
     async def changes(self, worktree: Worktree, scope: Sequence[str] = ()) -> list[str]:
         """Every path that is not as in the commit, except those that git ignores by a rule and
