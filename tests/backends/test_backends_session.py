@@ -17,7 +17,9 @@ from tools_support import WRITER, appears, stays
 from artificer.backends.loader import load_folder
 from artificer.backends.refusal import refuse
 from artificer.backends.session.executor import SessionExecutor
+from artificer.backends.session.terminal import Terminal
 from artificer.contracts.schema import compile_schema
+from artificer.manifests.keys import LimitKeys
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
 from artificer.storage.blobs.memory import MemoryStore
@@ -244,9 +246,30 @@ async def test_the_targets_of_a_line_are_held_to_the_scope(tmp_path: Path) -> No
         return (await executor.execute(call)).status
 
     assert await status("scan 10.1.2.3 a.example.org") == "ok"
+    assert await status("scan 10.1.2.3:80 b@a.example.org 10.2.0.0/16 -p 80") == "ok"
     for line in ("scan 10.1.2.3 11.1.2.3", "scan http://evil.org/", "scan", "scan host=1.1.1.1"):
         assert await status(line) == "invalid", line
+    for hidden in (
+        *("evil.org:80", "8.8.8.8:53", "b@evil.org", "evil.org/path", "[2001:4860::1]:53"),
+        *("2001:4860::1", "b@2001:4860::1", "\\\\evil.org\\share", "evil_host.org", "-oevil.org"),
+        *("--host:evil.org", "*.evil.org", "evil.org#a", "0x8.8.8.8", "8.8.8", "8.8.8.8-9"),
+    ):
+        assert await status(f"scan 10.1.2.3 {hidden}") == "invalid", hidden
     await executor.release("r")
+
+
+@pytest.mark.req("session-line")
+async def test_a_line_is_not_written_to_a_terminal_that_was_closed(tmp_path: Path) -> None:
+    """The number of its descriptor may be that of another file by then."""
+    terminal = Terminal.start(
+        ("sleep", "60"), env={"PATH": os.environ["PATH"]}, cwd=tmp_path, limits=LimitKeys()
+    )
+    line = asyncio.create_task(terminal.send(b"x" * 1_000_000))
+    await asyncio.sleep(0.05)  # the terminal takes no more
+    ending = asyncio.create_task(terminal.end())
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        await line
+    await ending
 
 
 @pytest.mark.req("session-limits")

@@ -115,6 +115,20 @@ def test_targets(target: str, inside: bool) -> None:
     assert (SCOPE.refusal(target) is None) is inside
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("admin", "admin/u", "./admin/u", "x/../admin/u", "x/..;/admin", "%61dmin/u", "%2561dmin"),
+        *("/admin/u", "admin;x/u", "admin%2Fu", "admin%5Cu", "ADMIN"),
+    ],
+)
+def test_a_blocked_url_is_blocked_however_a_server_may_read_it(path: str) -> None:
+    url = "https://api.example.org"
+    scope = Scope(allow=("api.example.org",), block=(f"{url}/admin",))
+    assert scope.refusal(f"{url}/{path}") == "is blocked by the scope"
+    assert scope.refusal(f"{url}/administrators") is None
+
+
 @given(st.text() | st.text(f"{ascii_lowercase}{digits}.:/%*[]-", max_size=40))
 def test_any_text_gets_an_answer_and_an_empty_scope_holds_nothing(text: str) -> None:
     assert Scope().refusal(text)

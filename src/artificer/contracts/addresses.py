@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -95,21 +96,26 @@ _DECODINGS = 8
 _SEPARATORS = re.compile(r"[/\\]")
 
 
-def climbs(path: str) -> bool:
-    """Whether some server could read a path of a URL as one with the segments ``.`` or ``..``.
+def readings(path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the segments of a URL's path as one server or another reads them.
 
     Proxies and servers decode more than once, take ``%2F`` and a backslash for a slash, and drop
-    parameters behind a semicolon (RFC 3986 section 3.3).
+    empty segments and parameters behind a semicolon (RFC 3986 section 3.3). A path that is
+    encoded more often than that comes last, as one that climbs.
     """
     for _ in range(_DECODINGS):
         segments = (part.partition(";")[0].strip() for part in _SEPARATORS.split(path))
-        if any(segment in (".", "..") for segment in segments):
-            return True
+        yield tuple(segment for segment in segments if segment)
         decoded = unquote(path)
         if decoded == path:
-            return False
+            return
         path = decoded
-    return True
+    yield ("..",)
+
+
+def climbs(path: str) -> bool:
+    """Whether some server could read a path of a URL as one with the segments ``.`` or ``..``."""
+    return any(segment in (".", "..") for segments in readings(path) for segment in segments)
 
 
 def _is_url_host(host: str, *, bracketed: bool) -> bool:

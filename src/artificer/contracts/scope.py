@@ -19,6 +19,7 @@ from artificer.contracts.addresses import (
     ip_of,
     is_host,
     network_of,
+    readings,
     refuse_target,
     refuse_url,
 )
@@ -107,6 +108,8 @@ def _blocks(rule: _Rule, target: str) -> bool:
     network = _network(_host_of(target))
     if rule.network is not None and network is not None:
         return _overlap(network, rule.network)
+    if rule.url is not None:
+        return "://" in target and _may_reach(urlsplit(target), rule.url)
     return _allows(rule, target)
 
 
@@ -161,6 +164,21 @@ def _below(target: SplitResult, prefix: SplitResult) -> bool:
         return False  # where it ends up is the server's reading
     path = prefix.path.rstrip("/")
     return _origin(target) == _origin(prefix) and (target.path + "/").startswith(path + "/")
+
+
+def _may_reach(target: SplitResult, prefix: SplitResult) -> bool:
+    """Whether some server could read a URL as one below the prefix."""
+    if _origin(target) != _origin(prefix):
+        return False
+    blocked = [_folded(segments) for segments in readings(prefix.path)]
+    found = [_folded(segments) for segments in readings(target.path)]
+    return climbs(target.path) or any(
+        segments[: len(start)] == start for segments in found for start in blocked
+    )
+
+
+def _folded(segments: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(segment.casefold() for segment in segments)
 
 
 def _origin(url: SplitResult) -> tuple[str, str, int | None]:

@@ -32,6 +32,11 @@ class PipeReader:
         if begin:
             self.begin()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the descriptor is closed: its number may be that of another file by now."""
+        return not self._open
+
     def begin(self) -> None:
         """Read whenever something is there, from now on. May be called more than once."""
         if not self.ended.done():

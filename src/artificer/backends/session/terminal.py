@@ -125,6 +125,8 @@ class Terminal:
         Raises OSError when the program is gone.
         """
         while data:
+            if self._reader.is_closed:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             try:
                 data = data[os.write(self._descriptor, data) :]
             except BlockingIOError:

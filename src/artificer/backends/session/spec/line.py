@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from artificer.contracts.addresses import ip_of, is_host, network_of
+from artificer.contracts.addresses import network_of
 from artificer.contracts.arguments.bind import bind
 from artificer.contracts.arguments.types import Argument, operand_of, text_of
 from artificer.contracts.schema import compile_schema
@@ -19,6 +19,7 @@ MAX_LINE_BYTES = 4_000
 
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _WORDS = re.compile(r"[^\s'\"`,;()<>|&{}=]+")
+_BOUNDS = re.compile(r"[@/\\\[\]#*?!%^~+]+")
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,24 @@ def placeholders(template: str) -> tuple[str, ...]:
 
 
 def targets(text: str) -> tuple[str, ...]:
-    """The words of a line that name something on a network."""
-    return tuple(word for word in _WORDS.findall(text) if _is_target(word.rstrip(".")))
+    """The parts of a line that name something on a network, or may do so to the program.
+
+    Whatever has a dot or two colons within it is one. What is none that a scope can hold, it
+    refuses.
+    """
+    found = (target for word in _WORDS.findall(text) for target in _targets_in(word))
+    return tuple(dict.fromkeys(found))
 
 
-def _is_target(word: str) -> bool:
-    if "://" in word or ip_of(word) or network_of(word):
-        return True
-    return "." in word and is_host(word)
+def _targets_in(word: str) -> Iterator[str]:
+    if "://" in word or network_of(word):
+        yield word
+        return
+    for part in _BOUNDS.split(word):
+        if part.strip(":").count(":") > 1:
+            yield part
+        else:
+            yield from (name for name in part.split(":") if "." in name.strip("."))
 
 
 def whole(pattern: str) -> str:
