@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,13 @@ from artificer.contracts.output import OutputT
 from artificer.core.record import EventLine, Line
 from artificer.core.signals import Cancel
 from artificer.core.state import RunPhase, RunState
+from artificer.errors import Fenced, OwnedError
 from artificer.ports import BlobStore, Prompt, Record, RecordReader, Storage
 from artificer.runs import Run, text_of
 from artificer.runtime.engine import Send
+from artificer.runtime.late_results import record_ended
 from artificer.runtime.load import first_spec, read_chain
-from artificer.runtime.snapshot import state_of
+from artificer.runtime.snapshot import restored, state_of
 from artificer.runtime.waiting import questions_below
 from artificer.wiring.assemble import assemble, assemble_recorded, new_build, recorded_provider
 from artificer.wiring.conversation import EarlierMessages
@@ -155,9 +158,25 @@ async def _ended(
     goes_on = goes_on or state.phase is not RunPhase.FINISHED
     if goes_on or await storage.signals.read(run_id, state.letters):
         return state, None
+    state = await _with_late_results(resources, run_id, state)
     await _tidy(resources, run_id, state)
     reader = output_reader(agent, state.run_spec) if agent.has_output else None
     return state, await _run_of(storage, run_id, state, reader)
+
+
+async def _with_late_results(resources: WorldResources, run_id: str, state: RunState) -> RunState:
+    """Return the state of a finished run that knows what its doubtful calls have come to here."""
+    if not state.doubts:
+        return state
+    engine = idle_engine(resources, state.run_spec)
+    left = engine.performer.tool_calls.left_behind(run_id)
+    if all(work.alive for _, work in left):
+        return state
+    with suppress(OwnedError, Fenced):  # another process continues it
+        async with engine.writing(run_id, await restored(resources.storage, run_id)) as ledger:
+            await record_ended(ledger, engine.performer)
+            state = ledger.state
+    return state
 
 
 async def _tidy(resources: WorldResources, run_id: str, state: RunState) -> None:

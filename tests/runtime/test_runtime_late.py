@@ -84,6 +84,19 @@ def notes_of(provider: ScriptedProvider) -> list[str]:
     return [b["text"] for b in blocks if b["type"] == "text"]
 
 
+def results_of(request: Any) -> list[tuple[str, str]]:
+    """Return the results that the last message of a request has, each with its status."""
+    blocks = request["messages"][-1]["blocks"]
+    return [(b["status"], b["content"]) for b in blocks if b["type"] == "tool_result"]
+
+
+async def ended(gate: Gate) -> None:
+    """Let the charge go, and wait until its thread has ended."""
+    (left,) = (one for one in threading.enumerate() if one.name.endswith("tool charge"))
+    gate.open.set()
+    await asyncio.to_thread(left.join)
+
+
 async def events_of(world: World, run: Run) -> list[ev.Event]:
     lines = (await world.archive.history(run.id)).lines
     return [line.event for line in lines if isinstance(line, EventLine)]
@@ -131,16 +144,73 @@ async def test_a_run_that_is_resumed_by_the_same_program_learns_it(
         await asyncio.wait((task,))
         await Agent(ScriptedProvider([say("Hi.")])).run("Hi.", world=other, run_id="r")
         if ended_before:
-            (left,) = (one for one in threading.enumerate() if one.name.endswith("tool charge"))
-            gate.open.set()
-            await asyncio.to_thread(left.join)
+            await ended(gate)
         run = await world.resume("r", agent)
         assert (run.status, run.doubts) == ("completed", ())
         found = [type(e) for e in await events_of(world, run)]
-        at = found.index(ev.DoubtResolved)
-        assert found.count(ev.DoubtResolved) == 1 and found[at - 1] is ev.ReceiptIgnored
+        if ended_before:  # then there never was a doubt, and the model reads the result
+            assert ev.DoubtResolved not in found
+            assert results_of(provider.requests[1]) == [("ok", "charged")]
+        else:
+            at = found.index(ev.DoubtResolved)
+            assert found.count(ev.DoubtResolved) == 1 and found[at - 1] is ev.ReceiptIgnored
         assert (await world.archive.replay("r", model=ScriptedProvider([]))).identical
         assert ev.DoubtResolved not in map(type, await events_of(other, await other.get("r")))
+
+
+async def test_a_follow_up_asks_the_model_when_it_knows_what_has_happened(gate: Gate) -> None:
+    """It would repeat the call, which it knows nothing of."""
+    provider = ScriptedProvider([reply(call("charge")), say("One."), say("Two.")])
+    agent = Agent(provider, tools=[slow(gate)], kind="chat")
+    async with World.in_memory() as world:
+        run = await agent.run("Go.", world=world)
+        assert [doubt.tool for doubt in run.doubts] == ["charge"]
+        await ended(gate)
+        run = await agent.follow_up(run, "Did it happen?", world=world)
+        assert (run.text, run.doubts) == ("Two.", ())
+        (note,) = [text for text in notes_of(provider) if "do not repeat it" in text]
+        assert '"charged"' in note
+        assert (await world.archive.replay(run.id, model=ScriptedProvider([]))).identical
+
+
+async def test_a_finished_run_that_is_resumed_knows_what_has_happened(gate: Gate) -> None:
+    """No model is asked. While the work goes on, the doubt remains."""
+    provider = ScriptedProvider([reply(call("charge")), say("One."), say("Two.")])
+    agent = Agent(provider, tools=[slow(gate)], kind="chat")
+    async with World.in_memory() as world:
+        run = await world.resume((await agent.run("Go.", world=world)).id, agent)
+        assert [doubt.tool for doubt in run.doubts] == ["charge"]
+        await ended(gate)
+        run = await world.resume(run.id, agent)
+        assert (run.status, run.doubts, len(provider.requests)) == ("completed", (), 2)
+        events = await events_of(world, run)
+        assert [type(e) for e in events[-2:]] == [ev.ReceiptIgnored, ev.DoubtResolved]
+        assert (await world.resume(run.id, agent)).events[-1] == run.events[-1]
+        assert (await world.archive.replay(run.id, model=ScriptedProvider([]))).identical
+
+
+async def test_a_run_in_progress_learns_it_before_it_asks_again(gate: Gate) -> None:
+    """Its open call is answered at once, and a request follows from that."""
+    waiting = asyncio.Event()
+
+    @tool(effect="once", resources=["other"])
+    async def wait() -> str:
+        """Wait."""
+        waiting.set()
+        return await asyncio.Event().wait() or "never"
+
+    provider = ScriptedProvider([reply(call("charge")), reply(call("wait")), say("One.")])
+    agent = Agent(provider, tools=[slow(gate), wait], kind="chat")
+    async with World.in_memory() as world:
+        task = asyncio.create_task(agent.run("Go.", world=world, run_id="r"))
+        await waiting.wait()
+        task.cancel()
+        await asyncio.wait((task,))
+        await ended(gate)
+        run = await world.resume("r", agent)
+        assert (run.text, [doubt.tool for doubt in run.doubts]) == ("One.", ["wait"])
+        assert [text for text in notes_of(provider) if "do not repeat it" in text]
+        assert (await world.archive.replay("r", model=ScriptedProvider([]))).identical
 
 
 async def test_a_guarded_call_that_is_asked_for_again_returns_the_late_result(gate: Gate) -> None:

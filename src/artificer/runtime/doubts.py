@@ -8,6 +8,7 @@ from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.intents import CallTool, Intent
 from artificer.core.spec import RunSpec
 from artificer.ports import Probed
+from artificer.runtime.late_results import ended_since
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.perform import Performer
 from artificer.runtime.tool_calls import definition_of
@@ -50,15 +51,34 @@ async def ask_world(
     doubts = possibly_running(ledger, pending)
     fenced = [i for i in unsure if former.liveness == "unknown" and _is_fenced(performer, i)]
     left = await performer.tool_calls.still_running(run, fenced if doubts else unsure)
-    probed: dict[int, Probed] = {}
+    probed = await _ended_here(ledger, performer, unsure)
     for intent in unsure:  # after what could act has ended
-        if intent.effect in ("once", "keyed"):
+        if intent.n not in probed and intent.effect in ("once", "keyed"):
             answer = await performer.tool_calls.probe(run, intent, ledger.epoch)
             probed |= {} if answer is None else {intent.n: answer}
     for n in (intent.n for intent in fenced):
         if n in probed and probed[n].found == "absent":
             del doubts[n]
     return probed, left | doubts
+
+
+_ENDED_HERE = "Its work went on in this program, and has ended well."
+
+
+async def _ended_here(
+    ledger: Ledger, performer: Performer, unsure: Sequence[CallTool]
+) -> dict[int, Probed]:
+    """Return the results of calls whose work went on when their run was stopped: no probe knows
+    better. Of one that failed late, a part may have happened.
+    """
+    if not unsure:
+        return {}
+    results = await ended_since(ledger, performer, lambda call: call in unsure)
+    return {
+        call.n: Probed(found="happened", content=late.content, reason=_ENDED_HERE)
+        for call, late in results
+        if late.status == "ok"
+    }
 
 
 def _is_fenced(performer: Performer, call: CallTool) -> bool:

@@ -28,6 +28,7 @@ from artificer.ownership.local import Hold, LocalOwner
 from artificer.ports import Claim, Head, Journal, Lease, Snapshots
 from artificer.runtime.doubts import ask_world, possibly_running
 from artificer.runtime.ending import cancellation
+from artificer.runtime.late_results import ended_of_doubts, record_ended
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
@@ -124,29 +125,18 @@ class Engine(Struct):
         run, intents = ledger.run, list[Intent]()
         was_idle = before.state.phase in IDLE
         if not was_idle:  # first the truth about the calls in progress
-            intents += await self._settle_open(ledger, before)
+            intents += await _settle_open(ledger, self.performer, before)
+        elif ledger.state.doubts:  # and about those of before
+            await record_ended(ledger, self.performer)
         signals = await self.signals.read(run, before.state.letters)
         withdrawn = overruled(signals)
         for number, body in signals:
             event = await self.performer.receive(run, ledger.state, number, body, withdrawn)
             intents += await ledger.commit(event)
         if was_idle and ledger.state.phase in (RunPhase.STALLED, RunPhase.PAUSED):
-            intents += await self._settle_open(ledger, before)
+            intents += await _settle_open(ledger, self.performer, before)
         waiting = {pending.n for pending in ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]
-
-    async def _settle_open(self, ledger: Ledger, before: Loaded) -> Sequence[Intent]:
-        """Settle the intents that a crash left open, and return those to perform."""
-        now = self.performer.clock.now()
-        resumed = ev.RunResumed(at=now, epoch=ledger.epoch, unreleased=ledger.was_unreleased)
-        unsure = [i for i in before.open if isinstance(i, CallTool) and i.effect != "pure"]
-        probed, uncertain = await ask_world(ledger, self.performer, before.open)
-        receipts, again = recover(before.open, now, probed, uncertain)
-        calls = calls_made(before.state, begun=before.open, again=again)
-        self.performer.recall(ledger.run, calls)
-        following = await ledger.commit(resumed, *receipts)
-        self.performer.tool_calls.settled(ledger.run, [i for i in unsure if i not in again])
-        return (*again, *following)
 
     async def cancel(
         self, run: str, reason: str, *, by: str = "", take_over: bool = True
@@ -317,6 +307,22 @@ async def _after(
     if send is not None:
         await send()
     return await catch_up(ledger, before)
+
+
+async def _settle_open(ledger: Ledger, performer: Performer, before: Loaded) -> Sequence[Intent]:
+    """Settle the intents that a crash left open, and return those to perform."""
+    now = performer.clock.now()
+    resumed = ev.RunResumed(at=now, epoch=ledger.epoch, unreleased=ledger.was_unreleased)
+    unsure = [i for i in before.open if isinstance(i, CallTool) and i.effect != "pure"]
+    probed, uncertain = await ask_world(ledger, performer, before.open)
+    receipts, again = recover(before.open, now, probed, uncertain)
+    calls = calls_made(before.state, begun=before.open, again=again)
+    performer.recall(ledger.run, calls)
+    late = await ended_of_doubts(ledger, performer)
+    following = await ledger.commit(resumed, *late.events, *receipts)
+    late.recorded(ledger, performer)
+    performer.tool_calls.settled(ledger.run, [i for i in unsure if i not in again])
+    return (*again, *following)
 
 
 def _snapshotter(

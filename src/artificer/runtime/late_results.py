@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from artificer.core.events import Event, ReceiptIgnored
 from artificer.core.intents import CallTool
 from artificer.core.late import resolved_by
+from artificer.core.state import RunState
 from artificer.core.steps import is_pending
+from artificer.core.transitions import TABLE
 from artificer.ports import CallMonitor, CallProgress, Outliving
 from artificer.runtime.ledger import Ledger
 from artificer.runtime.perform import Performer
@@ -32,6 +36,8 @@ class LateResults:
 
     def follow_living(self) -> None:
         """Wait for those of doubtful calls that were begun when this run was executed before."""
+        if not self._ledger.state.doubts:
+            return
         doubtful = {doubt.call_id for doubt in self._ledger.state.doubts}
         for call, work in self._performer.tool_calls.left_behind(self._ledger.run):
             if call.call_id in doubtful:
@@ -47,10 +53,7 @@ class LateResults:
                 continue
             del self._tasks[task]
             if task.exception() is None:
-                resolved = resolved_by(self._ledger.state, call, task.result())
-                late: list[Event] = [task.result()]
-                late += [] if resolved is None else [resolved]
-                await self._ledger.commit(*late)
+                await self._ledger.commit(*_events_of(self._ledger.state, call, task.result()))
                 self._performer.tool_calls.late_recorded(self._ledger.run, call)
 
     def awaits(self, number: int) -> bool:
@@ -62,6 +65,64 @@ class LateResults:
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()
+
+
+class EndedCalls(Struct, frozen=True):
+    """The calls whose work has ended while no process executed their run, and the ``events`` that
+    record it.
+    """
+
+    calls: tuple[CallTool, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    def recorded(self, ledger: Ledger, performer: Performer) -> None:
+        """Forget the calls: the results of their work are in the journal of the run."""
+        for call in self.calls:
+            performer.tool_calls.late_recorded(ledger.run, call)
+
+
+async def ended_of_doubts(ledger: Ledger, performer: Performer) -> EndedCalls:
+    """Return what has ended by now of the calls that a run is in doubt about.
+
+    It has to be recorded before anything begins: the model would repeat what it does not know to
+    have happened.
+    """
+    state = ledger.state
+    if not state.doubts or (state.phase, ReceiptIgnored) not in TABLE:
+        return EndedCalls()
+    doubtful = {doubt.call_id for doubt in state.doubts}
+    results = await ended_since(ledger, performer, lambda call: call.call_id in doubtful)
+    events = [event for call, late in results for event in _events_of(state, call, late)]
+    return EndedCalls(tuple([call for call, _ in results]), tuple(events))
+
+
+async def record_ended(ledger: Ledger, performer: Performer) -> None:
+    """Record what has ended by now of the calls that an idle run is in doubt about."""
+    late = await ended_of_doubts(ledger, performer)
+    await ledger.commit(*late.events)
+    late.recorded(ledger, performer)
+
+
+async def ended_since(
+    ledger: Ledger, performer: Performer, wanted: Callable[[CallTool], bool]
+) -> list[tuple[CallTool, ReceiptIgnored]]:
+    """Return the late results of those ``wanted`` calls whose work has ended in this program."""
+    tool_calls, chars = performer.tool_calls, ledger.state.run_spec.limits.result_chars
+    left = tool_calls.left_behind(ledger.run)
+    ended = [(call, work) for call, work in left if wanted(call) and not work.alive]
+    found = await asyncio.gather(
+        *(tool_calls.late_result(call, work, chars) for call, work in ended), return_exceptions=True
+    )
+    return [
+        (call, late)
+        for (call, _), late in zip(ended, found, strict=True)
+        if isinstance(late, ReceiptIgnored)
+    ]
+
+
+def _events_of(state: RunState, call: CallTool, late: ReceiptIgnored) -> list[Event]:
+    resolved = resolved_by(state, call, late)
+    return [late] if resolved is None else [late, resolved]
 
 
 class CallFollower(CallMonitor):
