@@ -130,6 +130,33 @@ async def test_a_failure_leaves_the_doubt(gate: Gate) -> None:
         assert [doubt.tool for doubt in run.doubts] == ["charge"]
 
 
+async def test_a_coroutine_that_gives_in_to_its_cancellation_late_has_failed() -> None:
+    """Its run goes on: it is not the run that was cancelled."""
+    go = asyncio.Event()
+
+    @tool(name="charge", effect="once", resources=["db"], timeout=0.1)
+    async def charge() -> str:
+        """Charge."""
+        try:
+            return await asyncio.Event().wait() or "never"
+        except asyncio.CancelledError:
+            await go.wait()
+            raise
+
+    @tool(effect="pure", resources=["other"])
+    async def look() -> str:
+        """Let the charge go."""
+        go.set()
+        return "looked"
+
+    agent = Agent(ScriptedProvider(AGAIN[:3]), tools=[charge, look, after], kind="chat")
+    async with World.in_memory() as world:
+        run = await agent.run("Go.", world=world)
+        assert (run.status, [doubt.tool for doubt in run.doubts]) == ("completed", ["charge"])
+        (late,) = [e for e in await events_of(world, run) if isinstance(e, ev.ReceiptIgnored)]
+        assert (late.status, late.content) == ("error", "The tool was cancelled.")
+
+
 @pytest.mark.parametrize("ended_before", [False, True])
 async def test_a_run_that_is_resumed_by_the_same_program_learns_it(
     gate: Gate, ended_before: bool

@@ -25,6 +25,7 @@ from artificer.ownership.descendants import mark_descendants
 from artificer.ownership.fifo import holding
 from artificer.plugins import on_call
 from artificer.ports import Call, Executor, Probed, Receipt
+from artificer.system.tasks import cancelling
 from artificer.values.canon import canonical
 from artificer.values.refusal import not_ok
 
@@ -213,7 +214,13 @@ class _Unstopped(Struct, frozen=True):
         return self.is_alive()
 
     async def receipt(self) -> Receipt:
-        return await _receipt(self.call, await asyncio.shield(self.ended), self.clean)
+        try:
+            ended = await asyncio.shield(self.ended)
+        except asyncio.CancelledError:
+            if cancelling() or not self.ended.cancelled():
+                raise
+            return _cancelled()
+        return await _receipt(self.call, ended, self.clean)
 
 
 # --- receipts -----------------------------------------------------------------------------------
@@ -234,13 +241,13 @@ async def _receipt(call: Call, ended: Ended | None, clean: Callable[[str], str])
     )
 
 
-def _cancelled() -> Receipt:
-    return Receipt(status="error", content="The tool was cancelled.")
-
-
 def _timed_out(call: Call) -> Receipt:
     seconds = call.definition.timeout_ms / 1000
     return Receipt(status="timeout", content=f"The tool did not end within {seconds:g} s.")
+
+
+def _cancelled() -> Receipt:
+    return Receipt(status="error", content="The tool was cancelled.")
 
 
 def _unstopped(call: Call) -> Receipt:
