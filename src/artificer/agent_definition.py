@@ -61,9 +61,10 @@ OutputValidator = Callable[[Any], Any]
 class ChildOptions(TypedDict, total=False):
     """The options of an agent as a tool.
 
-    ``timeout`` is the seconds of a call, 1800 without it. ``deps`` are the dependencies of the
-    child: a value, or a function of the caller's `RunContext` that returns one, also as an
-    ``async def``. They are never recorded; the function is called again to resume the run.
+    ``timeout`` is the seconds of a call, 1800 without it; its run is cancelled then. ``deps`` are
+    the dependencies of the child: a value, or a function of the caller's `RunContext` that returns
+    one, also as an ``async def``. They are never recorded; the function is called again to resume
+    the run.
     """
 
     timeout: float

@@ -171,7 +171,8 @@ class ToolCalls(Struct, frozen=True):
             return _failed("error", intent, error.message)
         except (Exception, SystemExit, asyncio.CancelledError) as error:  # must not end a run
             if limit.expired():
-                return _failed("timeout", intent, f"Ended after {definition.timeout_ms} ms.")
+                within = f"It did not end within {definition.timeout_ms} ms, and was ended."
+                return _failed("timeout", intent, within)
             if _is_cancellation(error):
                 raise
             log.error("tool %s raised an error\n%s", intent.tool, places(error))

@@ -1,13 +1,14 @@
 """Agents that are called as tools: each call is its own run, a child of the caller's run.
 
-The caller's process executes it, and a call takes as long as its run. Where workers execute the
-caller, the child is submitted to them: the call waits, and is performed again when the child has
-ended.
+The caller's process executes it, and a call takes as long as its run: that is cancelled when the
+time of the call is up. Where workers execute the caller, the child is submitted to them: the call
+waits, and is performed again when the child has ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
@@ -30,10 +31,17 @@ from artificer.runtime.family import child_id
 from artificer.runtime.snapshot import state_of
 from artificer.runtime.waiting import may_continue
 from artificer.values.arguments import MAX_RUN_ID
-from artificer.values.blocks import Message
+from artificer.values.blocks import CallStatus, Message
+from artificer.values.refusal import not_ok
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 from artificer.wiring.engines import Attendance
-from artificer.wiring.families import Assembly, caller_ended, end_children
+from artificer.wiring.families import (
+    Assembly,
+    caller_ended,
+    end_child,
+    end_children,
+    unsettled_calls,
+)
 from artificer.wiring.instructions import prepared
 from artificer.wiring.resources import WorldResources
 from artificer.wiring.specs import Recorded
@@ -74,6 +82,8 @@ class ChildExecutor(Struct, frozen=True):
     async def execute(self, call: Call) -> Receipt:
         """Start the run of a call, or continue the one that was started before a crash.
 
+        It is cancelled when the time of the call is up.
+
         Raises OperatorError if that run cannot begin, or is not one of this call.
         """
         run = child_id(call.run, call.definition.name, call.key)
@@ -82,16 +92,41 @@ class ChildExecutor(Struct, frozen=True):
                 f"The id of its run would have {len(run)} characters, and {MAX_RUN_ID} are the "
                 "limit: too many agents call one another, or their names are too long."
             )
+        limit = asyncio.timeout(call.definition.timeout_ms / 1000)
+        try:
+            async with limit:
+                state = await self._continued(run, call)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return await self._cut_off(run, call)
+        if state is None:
+            return _open(run)
+        await end_children(self.world, run, state)
+        return await self._receipt(run, call, state)
+
+    async def _continued(self, run: str, call: Call) -> RunState | None:
+        """Continue the run of a call until it is idle; None if a worker is about to begin it."""
         try:
             state = await self._submitted(run, call) if self.attendance.submits else None
-            if state is None:
-                state = await self._executed(run, call)
+            return await self._executed(run, call) if state is None else state
         except (OwnedError, Fenced):  # another process executes it, and the call waits for that
-            if self.attendance.submits and not await self._has_begun(run):  # it is about to begin
-                return Receipt(status="error", content="", idle=IdleRun(run=run, standing="open"))
-            state = await self._state(run)
-        await end_children(self.world, run, state)
-        return self._receipt(run, state)
+            if self.attendance.submits and not await self._has_begun(run):
+                return None
+            return await self._state(run)
+
+    async def _cut_off(self, run: str, call: Call) -> Receipt:
+        """End the run of a call whose time is up. One that workers execute has its own limit."""
+        within = f"within {call.definition.timeout_ms / 1000:g} s"
+        if not await self._has_begun(run):
+            content = f"The run {run} of this agent did not begin {within}."
+            return Receipt(status="timeout", content=content)
+        state = await self._state(run)
+        if self.attendance.submits and state.run_spec.submission is not None:
+            return _open(run)
+        unsure = await unsettled_calls(self.world, run)  # a part of them is `cancelled` after that
+        await end_child(self.world, run, state, "The time of the call that began it was up.")
+        return await self._receipt(run, call, await self._state(run), within, unsure)
 
     async def signalled(self, run: str) -> bool:
         """Whether the run of a call, or one that it waits for, has got signals.
@@ -173,9 +208,18 @@ class ChildExecutor(Struct, frozen=True):
     async def _state(self, run: str) -> RunState:
         return await state_of(self.world.storage, run)
 
-    def _receipt(self, run: str, state: RunState) -> Receipt:
+    async def _receipt(
+        self, run: str, call: Call, state: RunState, within: str = "", unsure: Sequence[str] = ()
+    ) -> Receipt:
+        """Return the result of a call whose run is idle. ``within`` is its time, if that was up.
+
+        Without a complete answer it is ``ambiguous`` if the run may have done something of which
+        nobody knows: the model would begin another run, which would do it again.
+        """
         handover: Handover | None = None
-        status, content = "error", f"The run {run} of this agent is {state.standing}."
+        status: CallStatus = "timeout" if within else "error"
+        why = f"did not end {within}, and " if within else ""
+        content = f"The run {run} of this agent {why}is {state.standing}."
         if state.deliverable is not None:
             delivered = Deliverable.read(self.world.storage.blobs.get(state.deliverable))
             content = f"{content} {delivered.note}\n{delivered.narrative}".rstrip()
@@ -186,8 +230,13 @@ class ChildExecutor(Struct, frozen=True):
                     handover = Handover(
                         run=run, narrative=delivered.narrative, artifacts=delivered.artifacts
                     )
+        if status != "ok" and state.phase is RunPhase.FINISHED:
+            unsure = unsure or await unsettled_calls(self.world, run)
+            if unsure:
+                status = "ambiguous"
+                content = not_ok(status, f"{call.definition.name}: {content} {_unsure(unsure)}")
         return Receipt(
-            status="ok" if status == "ok" else "error",
+            status=status,
             content=content,
             usage=state.usage,
             cost_micros=state.cost_micros,
@@ -195,6 +244,17 @@ class ChildExecutor(Struct, frozen=True):
             handover=handover,
             idle=None if state.phase is RunPhase.FINISHED else _idle(run, state),
         )
+
+
+def _unsure(calls: Sequence[str]) -> str:
+    return (
+        f"These calls may have happened, wholly, in part or not at all: {', '.join(calls)}. "
+        "Find out before you repeat them."
+    )
+
+
+def _open(run: str) -> Receipt:
+    return Receipt(status="error", content="", idle=IdleRun(run=run, standing="open"))
 
 
 def _idle(run: str, state: RunState) -> IdleRun:

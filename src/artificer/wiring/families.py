@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.events import PromptReceived
+from artificer.core.intents import CallTool
 from artificer.core.signals import Cancel
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
@@ -118,7 +119,7 @@ async def end_submitted(world: WorldResources, run: str, why: str) -> bool:
     storage = world.storage
     state = await state_of(storage, run)
     if why and not await has_signal_of(storage.signals, run, state, Cancel):
-        return await _end_child(world, run, state, why)
+        return await end_child(world, run, state, why)
     ends = "The run that called it is to end."
     await _end_called(world, run, state.run_spec, lambda _: ends, apart=True)
     return False
@@ -148,10 +149,10 @@ async def _end_called(
         except ArtificerError:  # it has not begun, was pruned, or cannot be read
             continue
         if found.run_spec.parent == run and (found.run_spec.submission or not apart):
-            await _end_child(world, child, found, why)
+            await end_child(world, child, found, why)
 
 
-async def _end_child(world: WorldResources, run: str, state: RunState, why: str) -> bool:
+async def end_child(world: WorldResources, run: str, state: RunState, why: str) -> bool:
     """End a run and those below it; return whether it has ended, not only about to end."""
     try:
         take_over = state.run_spec.submission is None
@@ -162,6 +163,30 @@ async def _end_child(world: WorldResources, run: str, state: RunState, why: str)
         return False
     await end_children(world, run, ended)
     return True
+
+
+async def unsettled_calls(world: WorldResources, run: str) -> list[str]:
+    """Return the calls that a run, and those below it, may have made, each with its run.
+
+    They have no result, or nobody knows it, and they were not without effects. Of an agent's call,
+    its own run says more.
+    """
+    storage, found, waiting = world.storage, list[str](), [(run, "")]
+    for run, caller in waiting:
+        try:
+            loaded = await load(storage.journal, storage.blobs, run)
+        except ArtificerError:  # it has not begun, was pruned, or cannot be read
+            continue
+        state = loaded.state
+        if caller and state.run_spec.parent != caller:
+            continue
+        below = agent_calls(run, loaded.lines)
+        waiting += [(child, run) for child in below]
+        agents = {intent.tool for intent in below.values()}
+        tools = [doubt.tool for doubt in state.doubts]
+        tools += [i.tool for i in loaded.open if isinstance(i, CallTool) and i.effect != "pure"]
+        found += [f"{tool} in the run {run}" for tool in tools if tool not in agents]
+    return found
 
 
 def caller_ended(caller: RunState) -> str:
@@ -180,6 +205,7 @@ async def _have_it_end(world: WorldResources, run: str, state: RunState, why: st
 _LEFT = {
     "cancelled": "Its call was cancelled.",
     "ambiguous": "The run that called it continued without its answer.",
+    "timeout": "The time of the call that began it was up.",
 }
 """Why the run of a call is ended, by the status of the call's result."""
 
