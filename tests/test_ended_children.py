@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from artificer import Agent, Limits, Policy, Rule, RunContext, ScriptedProvider, World, tool
+from artificer import (
+    Agent,
+    Interrupt,
+    Limits,
+    Policy,
+    Rule,
+    RunContext,
+    ScriptedProvider,
+    World,
+    tool,
+)
 from artificer.backends.function.decorator import FunctionTool
 from artificer.providers.scripted import call, reply, say
 from artificer.runs import Run
@@ -185,4 +195,97 @@ async def test_a_child_that_ends_in_doubt_without_an_answer_is_no_clean_failure(
         assert (status, await standings(world, "r")) == ("ambiguous", ["failed"])
         assert f"charge in the run {run.children[0]}" in content
         assert [doubt.tool for doubt in run.doubts] == ["shop"]
+        await sound(world)
+
+
+class Gate:
+    """A call that ends when it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.go = asyncio.Event()
+
+    @property
+    def wait(self) -> FunctionTool[..., Any]:
+        """The tool that waits."""
+
+        @tool(name="wait", effect="once")
+        async def wait() -> str:
+            """Wait."""
+            self.begun.set()
+            await self.go.wait()
+            return "waited"
+
+        return wait
+
+
+async def held(world: World, run: str) -> None:
+    """Wait until a run has learnt that it is to begin nothing new."""
+    async with asyncio.timeout(60):
+        while True:
+            if (await world.get(run)).state.hold is not None:
+                return
+            await asyncio.sleep(0)
+
+
+@pytest.mark.req("sub-agents-interrupted")
+async def test_interrupting_a_caller_lets_the_calls_below_it_end_and_begins_nothing() -> None:
+    gate = Gate()
+    models = [ScriptedProvider([reply(call("wait")), say("No.")])]
+    agent = Agent(models[0], kind="chat", tools=[gate.wait])
+    for _ in range(2):
+        models.append(ScriptedProvider([reply(call("kid", prompt="Go.")), say("No.")]))
+        agent = Agent(models[-1], kind="chat", tools=[agent.as_tool("kid", "Waits.")])
+    async with World.in_memory() as world:
+        running = asyncio.create_task(world.run("Go.", agent, run_id="r"))
+        await gate.begun.wait()
+        await world.send("r", Interrupt(reason="Enough."))
+        below = [node.run for node in await world.archive.children("r")]
+        for child in below:
+            await held(world, child)
+        gate.go.set()
+        run = await running
+        assert (run.status, run.reason) == ("cancelled", "interrupted")
+        assert [len(model.requests) for model in models] == [1, 1, 1]
+        assert [(await world.get(child)).reason for child in below] == ["interrupted"] * 2
+        assert result(await world.get(below[1])) == ("ok", "waited")
+        status, content = result(run)
+        assert status == "error" and f"The run {below[0]} of this agent is cancelled" in content
+        await sound(world)
+
+
+@pytest.mark.req("sub-agents-interrupted")
+async def test_a_child_whose_caller_is_interrupted_before_it_begins_does_nothing() -> None:
+    gate, model = Gate(), ScriptedProvider([say("No.")])
+
+    async def instructions(ctx: RunContext) -> str:
+        gate.begun.set()
+        await gate.go.wait()
+        return "Go."
+
+    agent = boss(Agent(model, kind="chat", instructions=instructions), time_s=60)
+    async with World.in_memory() as world:
+        running = asyncio.create_task(world.run("Go.", agent, run_id="r"))
+        await gate.begun.wait()
+        await world.send("r", Interrupt())
+        await held(world, "r")
+        gate.go.set()
+        assert (await running).reason == "interrupted"
+        assert (await standings(world, "r"), model.requests) == (["cancelled"], [])
+        await sound(world)
+
+
+@pytest.mark.req("sub-agents-interrupted")
+async def test_a_child_whose_caller_is_interrupted_after_a_crash_is_not_continued() -> None:
+    gate, model = Gate(), ScriptedProvider([reply(call("wait")), say("No.")])
+    agent = boss(Agent(model, kind="chat", tools=[gate.wait]), time_s=60)
+    async with World.in_memory() as world:
+        running = asyncio.create_task(world.run("Go.", agent, run_id="r"))
+        await gate.begun.wait()
+        running.cancel()
+        await asyncio.wait((running,))
+        await world.send("r", Interrupt())
+        run = await world.resume("r", agent)
+        assert (run.reason, result(run)[0]) == ("interrupted", "ambiguous")
+        assert (await standings(world, "r"), len(model.requests)) == (["cancelled"], 1)
         await sound(world)

@@ -26,7 +26,7 @@ from children_suite import (
 from memory_assignments import MemoryAssignments
 from postgres_server import PostgresServer
 
-from artificer import Agent, Config, Limits, RunContext, ScriptedProvider, World, tool
+from artificer import Agent, Config, Interrupt, Limits, RunContext, ScriptedProvider, World, tool
 from artificer.core.record import EventLine
 from artificer.dispatch.assigned import AssignedRuns, assigned_runs
 from artificer.dispatch.local import LocalDispatcher
@@ -248,6 +248,59 @@ class TestLost:
                 assert await segments.execute(child, "submitted") == RunOver()
                 assert (await world.get(child)).status == "cancelled"
             await sound(world)
+
+
+@pytest.mark.req("sub-agents-interrupted")
+@pytest.mark.parametrize("busy", [True, False])
+async def test_interrupting_a_caller_reaches_the_children_that_workers_execute(busy: bool) -> None:
+    """While the caller has a call of its own in progress, those of its child end as that does. A
+    caller that only waits for its child ends at once, and its child with what it does.
+    """
+    began, child_began, let_go = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @tool(effect="once", resources=["caller"])
+    async def own() -> str:
+        """Wait."""
+        began.set()
+        await let_go.wait()
+        return "waited"
+
+    @tool(effect="once", resources=["child"])
+    async def wait() -> str:
+        """Wait."""
+        child_began.set()
+        await let_go.wait()
+        return "waited"
+
+    model = ScriptedProvider([reply(call("wait")), "No."])
+    child = Agent(model, kind="chat", tools=[wait])
+    calls = [call("kid", prompt="Go."), *([call("own")] if busy else [])]
+    agent = chat(reply(*calls), "No.", tools=[child.as_tool("kid", "Waits."), own])
+    async with World.in_memory() as world, working(world, LocalDispatcher(), agent, slots=2):
+        run = await world.submit("Go.", agent, name=NAME)
+        async with asyncio.timeout(WITHIN_S):
+            await child_began.wait()
+            if busy:
+                await began.wait()
+        (kid,) = await children_of(world, run, 1)
+        await world.send(run, Interrupt())
+        if busy:
+            await held(world, kid)
+            let_go.set()
+        ended = [await stands(world, each, "cancelled") for each in (kid, run)]
+        reasons = ["interrupted" if busy else "cancelled", "interrupted"]
+        assert [one.reason for one in ended] == reasons
+        assert len(model.requests) == 1
+        await sound(world)
+
+
+async def held(world: World, run: str) -> None:
+    """Wait until a run has learnt that it is to begin nothing new."""
+    async with asyncio.timeout(WITHIN_S):
+        while True:
+            if (await world.get(run)).state.hold is not None:
+                return
+            await asyncio.sleep(0.02)
 
 
 async def resumed(world: World, run: str) -> None:

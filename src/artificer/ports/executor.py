@@ -173,6 +173,9 @@ class Delegating(Protocol):
     async def signalled(self, run: str) -> bool:
         """Whether an idle run, or one that it waits for, has unread signals."""
 
+    async def interrupt(self, call: Call) -> None:
+        """Have the run of a call that is in progress begin nothing new, and end."""
+
 
 class Preview(Struct, frozen=True):
     """The effect that a call would have, or the problems that prevent it.

@@ -30,6 +30,14 @@ class IdleRuns:
                 self._calls[intent.n] = intent
                 self._signals.notify_for(runs[intent.n], self._ledger.run)
 
+    def in_progress(self, under_way: Iterable[Intent]) -> list[CallTool]:
+        """Return the calls under way, and those whose runs another process executes."""
+        others = [wait.intent for wait in self._ledger.state.waits if wait.standing == "open"]
+        return [
+            *[intent for intent in under_way if isinstance(intent, CallTool)],
+            *[self._calls[n] for n in others if n in self._calls],
+        ]
+
     async def resumable(self, under_way: Iterable[Intent]) -> list[Intent]:
         """Return the calls and jobs whose runs have got signals since."""
         state = self._ledger.state

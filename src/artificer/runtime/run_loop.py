@@ -234,7 +234,10 @@ class RunLoop:
                 intents = []
             state = self._ledger.state
             event = await self._performer.receive(self.run, state, number, body, withdrawn)
+            calls = self._idle_runs.in_progress(self._tasks.values())
             intents += await self._ledger.commit(event)
+            if calls and isinstance(event, ev.InterruptRequested):
+                await self._performer.tool_calls.interrupt(self.run, calls, self._ledger.epoch)
         await self._end_answered()
         waiting = {pending.n for pending in self._ledger.state.pending}
         return [intent for intent in intents if intent.n in waiting]

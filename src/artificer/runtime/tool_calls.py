@@ -22,6 +22,7 @@ from artificer.ports import (
     Call,
     CallMonitor,
     Clock,
+    Delegating,
     Executor,
     IdleRun,
     Locks,
@@ -177,6 +178,17 @@ class ToolCalls(Struct, frozen=True):
                 raise
             log.error("tool %s raised an error\n%s", intent.tool, places(error))
             return _failed("error", intent, "The tool broke; its author can see why in the log.")
+
+    async def interrupt(self, run: str, calls: Sequence[CallTool], epoch: int) -> None:
+        """Have the runs that calls in progress have started begin nothing new. Other calls end."""
+        for intent in calls:
+            executor = self.executors.get(intent.tool)
+            if executor is None or not isinstance(executor, Delegating):
+                continue
+            try:
+                await executor.interrupt(self._call(run, intent, executor, epoch))
+            except ArtificerError as error:  # it ends with its caller, at the latest
+                log.warning("the run of call %s is not interrupted: %s", intent.call_id, error)
 
     async def probe(self, run: str, intent: CallTool, epoch: int) -> Probed | None:
         """Ask the world, as the owner of this epoch, whether a call had happened.

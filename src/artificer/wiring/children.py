@@ -20,7 +20,9 @@ from artificer.agent_definition import AgentDefinition, AgentTool, ExecutedTool,
 from artificer.artifacts.deliverable import Deliverable
 from artificer.artifacts.handover import Handover
 from artificer.contracts.definition import HANDOFF_ORIGIN, ToolDefinition
+from artificer.core.idle import is_idle
 from artificer.core.rules import since
+from artificer.core.signals import Interrupt
 from artificer.core.spec import Limits, RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.core.waits import idle_standing
@@ -36,10 +38,12 @@ from artificer.values.refusal import not_ok
 from artificer.wiring.dependencies import dependencies, dependencies_of_child
 from artificer.wiring.engines import Attendance
 from artificer.wiring.families import (
+    INTERRUPTED,
     Assembly,
     caller_ended,
     end_child,
     end_children,
+    send_once,
     unsettled_calls,
 )
 from artificer.wiring.instructions import prepared
@@ -139,6 +143,13 @@ class ChildExecutor(Struct, frozen=True):
                 return state.phase is RunPhase.FINISHED
         return await may_continue(self.world.storage, run)
 
+    async def interrupt(self, call: Call) -> None:
+        """Interrupt the run of a call. One that has not begun learns it from its caller."""
+        run = child_id(call.run, call.definition.name, call.key)
+        if await self._has_begun(run):
+            signal = Interrupt(reason=INTERRUPTED)
+            await send_once(self.world, run, await self._state(run), signal)
+
     @property
     def _takes_over(self) -> bool:
         return self.tool.definition.origin == HANDOFF_ORIGIN
@@ -147,13 +158,24 @@ class ChildExecutor(Struct, frozen=True):
         """Execute the run of a call here, until it is idle."""
         deps = await dependencies_of_child(self.tool, call, self.attendance.deps)
         if await self._has_begun(run):
+            if (await self._state(call.run)).hold == "interrupt":
+                return await self._left(run)
             return await self._resume(run, deps)
         async with self._assembled(run, call, await self._state(call.run), deps) as made:
             # It takes a while to assemble it, and who ended its caller meanwhile saw no run.
             return await made.start(self.world, run, partial(self._outdated, call.run))
 
+    async def _left(self, run: str) -> RunState:
+        """Leave a run as it is whose caller is interrupted; end one that a crash has stopped."""
+        state = await self._state(run)
+        if is_idle(state):
+            return state
+        await end_child(self.world, run, state, INTERRUPTED)
+        return await self._state(run)
+
     async def _outdated(self, caller: str) -> str:
-        return caller_ended(await self._state(caller))
+        state = await self._state(caller)
+        return INTERRUPTED if state.hold == "interrupt" else caller_ended(state)
 
     async def _submitted(self, run: str, call: Call) -> RunState | None:
         """Return how the run of a call stands that workers execute: it is submitted once.

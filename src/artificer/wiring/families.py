@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from artificer.contracts.definition import AGENT_ORIGINS
 from artificer.core.events import PromptReceived
 from artificer.core.intents import CallTool
-from artificer.core.signals import Cancel
+from artificer.core.signals import Cancel, Interrupt
 from artificer.core.spec import RunSpec
 from artificer.core.state import RunPhase, RunState
 from artificer.core.submission import Submission
@@ -159,7 +159,7 @@ async def end_child(world: WorldResources, run: str, state: RunState, why: str) 
         engine = idle_engine(world, state.run_spec)
         ended = await engine.cancel(run, why, take_over=take_over)
     except (OwnedError, Fenced):  # a worker executes it, and ends it with what is in progress
-        await _have_it_end(world, run, state, why)
+        await send_once(world, run, state, Cancel(reason=why))
         return False
     await end_children(world, run, ended)
     return True
@@ -189,17 +189,25 @@ async def unsettled_calls(world: WorldResources, run: str) -> list[str]:
     return found
 
 
+INTERRUPTED = "The run that called it was interrupted."
+
+
 def caller_ended(caller: RunState) -> str:
     """Return why a run has no use any more: its caller was ended. Empty if it was not."""
     ended = caller.phase is RunPhase.FINISHED and caller.reason in ("cancelled", "interrupted")
     return f"The run that called it was {caller.reason}." if ended else ""
 
 
-async def _have_it_end(world: WorldResources, run: str, state: RunState, why: str) -> None:
-    """Send a run the signal that ends it, once."""
-    signals = world.storage.signals
-    if not await has_signal_of(signals, run, state, Cancel):
-        await signals.post(run, Cancel(reason=why).canonical())
+async def send_once(
+    world: WorldResources, run: str, state: RunState, signal: Cancel | Interrupt
+) -> None:
+    """Send a run a signal that ends it, unless it has ended or is about to."""
+    kinds = (Cancel,) if isinstance(signal, Cancel) else (Cancel, Interrupt)
+    if state.phase is RunPhase.FINISHED or await has_signal_of(
+        world.storage.signals, run, state, *kinds
+    ):
+        return
+    await world.storage.signals.post(run, signal.canonical())
 
 
 _LEFT = {
