@@ -408,7 +408,7 @@ async def _given_back(keeper: PermitKeeper, permit: Permit) -> None:
 @pytest.mark.req("http-worker-outages")
 async def test_a_worker_waits_for_a_studio_without_database_and_ends_without_its_right() -> None:
     """It was told that a job cannot be handed out now; then that its token is none."""
-    said = [(409, "operator"), (500, "tampered"), (409, "fenced"), (403, "forbidden")]
+    said = [(409, "operator"), (500, "tampered"), (500, "bug"), (409, "fenced"), (403, "forbidden")]
 
     def respond(handler: BaseHTTPRequestHandler, seen: Seen) -> None:
         status, code = said.pop(0)
@@ -423,3 +423,67 @@ async def test_a_worker_waits_for_a_studio_without_database_and_ends_without_its
             await JobServer(storage, LeaseTimes(pause_s=0.01)).serve(execute, 1)
         await storage.aclose()
     assert not said
+
+
+class FaultyStudio:
+    """Hands out one job, and answers each kind of request with the next of its answers."""
+
+    def __init__(self, **answers: list[tuple[int, str]]) -> None:
+        self.asked: list[str] = []
+        job = {"run": "r", "attempt": 1, "fence": 1, "head": {"seq": 0, "hash": ""}, "former": ""}
+        self._jobs = [job]
+        self._answers = answers
+
+    def __call__(self, handler: BaseHTTPRequestHandler, seen: Seen) -> None:
+        what = handler.path.rpartition("/")[2]
+        self.asked.append(what)
+        status, body = 200, dict[str, object]()
+        if what == "lease" and self._jobs:
+            body = {"job": self._jobs.pop(), "limits": []}
+        elif answers := self._answers.get(what):
+            status, code = answers.pop(0)
+            body = {"error": {"code": code, "message": "No."}} if code else {}
+        answer(status, json.dumps(body))(handler, seen)
+
+
+@pytest.mark.req("http-worker-outages")
+async def test_a_fault_of_the_studio_does_not_end_the_heartbeats() -> None:
+    """The lease goes on. When it is lost, so is the work."""
+    beats = [(500, "bug"), (200, ""), (500, "bug"), (409, "fenced")]
+    studio, stopped = FaultyStudio(heartbeat=beats), asyncio.Event()
+
+    async def execute(run: str, _: str) -> SegmentAnswer:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        raise AssertionError
+
+    with serving(studio) as server:
+        storage = RemoteStorage(ApiClient(server.url, "token"))
+        times = LeaseTimes(lease_s=600, beat_s=0.01, pause_s=60)
+        working = asyncio.create_task(JobServer(storage, times).serve(execute, 1))
+        async with asyncio.timeout(PATIENCE_S):
+            await stopped.wait()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        await storage.aclose()
+    assert not beats and studio.asked.count("heartbeat") == 4
+
+
+@pytest.mark.req("http-worker-outages")
+async def test_a_worker_goes_on_after_a_lease_that_the_studio_could_not_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    studio = FaultyStudio(complete=[(500, "bug")], lease=[(403, "forbidden")])
+
+    async def execute(run: str, _: str) -> SegmentAnswer:
+        return SegmentAnswer("done")
+
+    with serving(studio) as server:
+        storage = RemoteStorage(ApiClient(server.url, "token"))
+        with pytest.raises(ForbiddenError):
+            await JobServer(storage, LeaseTimes(pause_s=0.01)).serve(execute, 1)
+        await storage.aclose()
+    assert studio.asked == ["lease", "complete", "lease"]
+    assert "the lease of run r was not ended in order: No." in caplog.text

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from artificer.errors import AccessError, ArtificerError, NotFoundError, OperatorError
+from artificer.errors import AccessError, ArtificerError, BugError, NotFoundError, OperatorError
 from artificer.ports import Head
 from artificer.storage.remote.client import ApiCall, UnreachableError
 from artificer.storage.remote.leases import HeldJob
@@ -120,7 +120,7 @@ class JobServer:
                 self.problem = ""
             except (AccessError, NotFoundError):
                 raise
-            except OperatorError as error:
+            except (OperatorError, BugError) as error:  # the server's bug: it may answer again
                 self.problem = "studio"
                 log.warning("no job can be leased: %s", error.message)
                 await asyncio.sleep(pause)
@@ -167,7 +167,7 @@ class JobServer:
         try:
             path, call = ("jobs", job.run, what), ApiCall(self._times.lease_s)
             await self._api.ask(_Any, "POST", path, None, {**job.token(), **body}, call=call)
-        except OperatorError as error:
+        except ArtificerError as error:
             log.warning("the lease of run %s was not ended in order: %s", job.run, error.message)
 
     async def _beat(self, job: HeldJob, executing: asyncio.Future[SegmentAnswer]) -> None:
@@ -182,8 +182,8 @@ class JobServer:
                 path, call = ("jobs", job.run, "heartbeat"), ApiCall(max(LAST_S, until - sent))
                 await self._api.ask(_Any, "POST", path, None, job.token(), call=call)
                 until = sent + lasts
-            except OperatorError as error:
-                if isinstance(error, UnreachableError) and time.monotonic() < until:
+            except ArtificerError as error:
+                if isinstance(error, (UnreachableError, BugError)) and time.monotonic() < until:
                     continue
                 if executing.done():
                     return
