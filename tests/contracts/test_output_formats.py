@@ -36,6 +36,7 @@ def read(kind: str, text: str, **more: Any) -> Parsed:
         ("csv", "a|b\r\n1|2\r\n", [{"a": "1", "b": "2"}]),
         ("csv", 'a,b\n"x\ny",2\n', [{"a": "x\ny", "b": "2"}]),
         ("csv", "a,b\n1\n", [{"a": "1", "b": None}]),
+        ("csv", "a\nx\u2028y\x0bz\r2", [{"a": "x\u2028y\x0bz"}, {"a": "2"}]),
         ("csv", "", []),
         ("csv", "\ufeffa,b\n1,2\n", [{"a": "1", "b": "2"}]),
         (

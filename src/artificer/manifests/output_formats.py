@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from io import StringIO
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
@@ -66,7 +67,8 @@ def read_csv(text: str) -> JsonValue:
     text = text.removeprefix("\ufeff")  # as spreadsheets write it
     first = text.partition("\n")[0]
     delimiter = "\t" if "\t" in first else "|" if "|" in first and "," not in first else ","
-    lines = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
+    found = StringIO(text, newline="")  # str.splitlines ends a row also at U+2028 and others
+    lines = csv.reader(found, delimiter=delimiter, strict=True)
     try:
         return _rows(lines)
     except csv.Error as error:
