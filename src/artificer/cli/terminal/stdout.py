@@ -18,11 +18,8 @@ def data_stream(stream: io.TextIOWrapper) -> io.TextIOWrapper:
 
     With PYTHONUNBUFFERED, what is written is still seen at once.
     """
-    below: object = stream.buffer
-    at_once = isinstance(below, io.RawIOBase)
-    raw = below.raw if isinstance(below, io.BufferedWriter) else below
-    if not isinstance(raw, io.RawIOBase):  # it is no file
-        return stream
+    at_once = isinstance(stream.buffer, io.RawIOBase)
+    raw = io.FileIO(stream.fileno(), "w", closefd=False)  # that of the stream may be closed with it
     return io.TextIOWrapper(
         _Data(raw, at_once=at_once),
         encoding=stream.encoding,
