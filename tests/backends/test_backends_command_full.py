@@ -161,6 +161,31 @@ class TestEvidence:
         assert file.is_relative_to(tmp_path / "evidence" / "run-1")
         assert file.name == "output.json"
 
+    @pytest.mark.parametrize("parser", ["", 'parser = "./parse.py"'])
+    async def test_a_call_that_is_performed_again_has_no_results_of_its_first_attempt(
+        self, parser: str, tmp_path: Path
+    ) -> None:
+        script(tmp_path / "parse.py", "import sys\nprint(open(sys.argv[1]).read())")
+        run = "cat data; test -f once || cp data $TOOLCLAD_OUTPUT_DIR/output.json; touch once"
+        (tmp_path / "run.sh").write_text(f"#!/bin/sh\n{run}\n")
+        (tmp_path / "run.sh").chmod(0o700)
+        text = f'[command]\nexecutor = "./run.sh"\n[output]\nformat = "json"\n{parser}'
+        for attempt in ("[1]", "[2]", "[3]"):
+            (tmp_path / "data").write_text(attempt)
+            receipt = await perform(executor_of(tmp_path, text))
+            assert content_of(receipt)["results"] == json.loads(attempt)
+
+    async def test_a_probe_leaves_what_the_call_has_written(self, tmp_path: Path) -> None:
+        text = (
+            '[tool.probe]\nexec = ["true"]\n[command]\nexec = ["cp", "data", "{_output_file}"]\n'
+            'env = { FILE = "{_output_file}" }'
+        )
+        (tmp_path / "data").write_text("1")
+        executor = executor_of(tmp_path, text)
+        evidence = json.loads((await perform(executor)).evidence or "")
+        await executor.probe(Call("run-1", "call/1", executor.tools[0], {}, "key-1"))
+        assert names_in(Path(evidence["output_file"]).parent) == ["output.txt"]
+
     async def test_a_link_in_its_place_is_not_followed(self, tmp_path: Path) -> None:
         text = '[command]\nexec = ["ln", "-s", "/etc/hostname", "{_output_file}"]'
         receipt = await perform(executor_of(tmp_path, text))

@@ -27,6 +27,7 @@ from artificer.backends.command.output import (
     keep_output,
     not_started,
     receipt_of,
+    remove_output,
 )
 from artificer.backends.command.spec.envelope import Envelope
 from artificer.backends.command.spec.section import (
@@ -200,7 +201,7 @@ class CommandExecutor:
 
     async def execute(self, call: Call) -> Receipt:
         """Run the program within the call's time; a failing program is an error receipt."""
-        return await self._perform(self._tool(call), call)
+        return await self._perform(self._tool(call), call, again=True)
 
     async def probe(self, call: Call) -> Probed:
         """Ask the manifest's probe whether the call had happened (ports.Probing)."""
@@ -212,7 +213,10 @@ class CommandExecutor:
         receipt = await self._perform(asking, call_of(asking.manifest, call))
         return probed_of(probe, receipt, "exit_code", "stdout")
 
-    async def _perform(self, tool: CommandFile, call: Call) -> Receipt:
+    async def _perform(self, tool: CommandFile, call: Call, *, again: bool = False) -> Receipt:
+        """Run a call's program; with ``again`` without what a former attempt has written, which a
+        probe may look at.
+        """
         name, timestamp = call.definition.name, timestamp_of(self._now())
         begun = Envelope(status="error", tool=name, command=(), timestamp=timestamp)
         try:
@@ -225,6 +229,12 @@ class CommandExecutor:
         inputs = await inputs_of(tool.manifest, plan.values, os.environ, self._secrets)
         if inputs.missing:
             return not_started(begun, f"not run: {inputs.missing}")
+        if again and plan.output_file is not None:
+            try:
+                await asyncio.to_thread(remove_output, plan.output_file)
+            except OSError as error:
+                why = f"not run: what it wrote before cannot be removed: {error.strerror}"
+                return not_started(begun, why)
         seconds = call.definition.timeout_ms / 1000
         ends = time.monotonic() + seconds
         with Capture(self._spill(tool)) as stdout:

@@ -6,7 +6,8 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,8 @@ _REFUSAL = re.compile(
     r"|EACCES|EPERM|EROFS"
 )
 """Words of programs that a sandbox, or the system, has refused something."""
+
+_NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 Start = Callable[..., Awaitable[Finished]]
 """``run_process`` with all that a call's programs have in common."""
@@ -95,6 +98,15 @@ def receipt_of(
 def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:
     """Store an output in pieces, and return their digests in order."""
     return tuple(blobs.put(piece) for piece in stdout.pieces())
+
+
+def remove_output(file: Path) -> None:
+    """Remove what a former attempt of the call wrote into its file: it is no result of this one.
+
+    Raises OSError. What is no file, or in no folder, stays: it is never read.
+    """
+    with suppress(*_NO_FILE), _folder(file) as folder:
+        os.unlink(file.name, dir_fd=folder)
 
 
 async def judge_output(
@@ -184,10 +196,17 @@ def _write(file: Path, stdout: Capture) -> None:
 
 
 def _open(file: Path, flags: int) -> int:
-    """Open a file of a call's folder, neither of them through a link: the program had both."""
-    ours = os.O_NOFOLLOW | os.O_CLOEXEC
-    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | ours)
+    """Open a file of a call's folder, and no link: the program had the folder."""
+    with _folder(file) as folder:
+        return os.open(file.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+
+
+@contextmanager
+def _folder(file: Path) -> Iterator[int]:
+    """Open the folder of a call's file, which a program may have replaced by a link."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    folder = os.open(file.parent, flags)
     try:
-        return os.open(file.name, flags | ours, 0o600, dir_fd=folder)
+        yield folder
     finally:
         os.close(folder)
