@@ -15,8 +15,11 @@ from urllib.parse import quote
 
 import pytest
 
+from artificer.backends.command.output import keep_output
+from artificer.backends.process.capture import PIECE_BYTES, Capture
 from artificer.backends.secrets.names import WELL_KNOWN, WITH_PASSWORD, well_known
-from artificer.backends.secrets.redaction import Redactor
+from artificer.backends.secrets.redaction import CleanBlobs, Redactor
+from artificer.storage.blobs.memory import MemoryStore
 
 SECRET = "sk-Ab12Cd34Ef56Gh78"
 HARD = 'p/w+with "quotes" & <é>, 42'
@@ -219,3 +222,33 @@ def test_a_very_long_value_is_taken_out_too() -> None:
         assert words[450] not in clean(f"x {form} y")
     assert clean(value) == "[secret k]"
     assert clean("a service_account") == "a service_account"
+
+
+@pytest.mark.req("secret-pieces")
+@pytest.mark.parametrize("size", [1, 7, len(SECRET) + 1])
+def test_a_secret_that_stands_in_several_pieces_is_found(size: int) -> None:
+    data = f"a {SECRET} b {SECRET}".encode()
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    redactor = Redactor({"T": SECRET})
+    assert b"".join(redactor.clean_pieces(pieces, whole=True)) == b"a [secret T] b [secret T]"
+    cut = b"".join(redactor.clean_pieces([*pieces[:-1], pieces[-1][:-1]], whole=False))
+    assert SECRET[:5].encode() not in cut, "the beginning of a secret is left out"
+    assert list(Redactor({}).clean_pieces(pieces, whole=True)) == pieces
+    assert list(redactor.clean_pieces([], whole=True)) == []
+
+
+@pytest.mark.req("secret-pieces")
+def test_a_kept_output_holds_no_secret_at_the_border_of_its_pieces(tmp_path: Path) -> None:
+    """Neither one of the call nor one of the process, which two stores take out."""
+    ours, theirs = SECRET, "tk-Zz98Yy76Xx54Ww32"
+    store = MemoryStore()
+    blobs = CleanBlobs(CleanBlobs(store, Redactor({"O": ours})), Redactor({"T": theirs}))
+    with Capture(tmp_path) as stdout:
+        for text in (ours, theirs):
+            stdout.take(b"x" * (PIECE_BYTES - len(text) // 2) + text.encode())
+            stdout.take(b"y" * (PIECE_BYTES - stdout.size % PIECE_BYTES))
+        digests = keep_output(stdout, blobs)
+    kept = b"".join(map(store.get, digests))
+    assert (kept.count(b"[secret O]"), kept.count(b"[secret T]")) == (1, 1)
+    assert ours.encode() not in kept and theirs.encode() not in kept
+    assert all(len(store.get(digest)) <= 2 * PIECE_BYTES for digest in digests)

@@ -20,6 +20,7 @@ from artificer.backends.command.spec.envelope import (
 from artificer.backends.command.spec.section import CommandPart
 from artificer.backends.process.capture import HEAD_BYTES, Capture
 from artificer.backends.process.run import Finished
+from artificer.backends.secrets.redaction import CleanBlobs
 from artificer.contracts.evidence import Parsed
 from artificer.manifests.model import Manifest
 from artificer.manifests.output import checked, parse_output
@@ -97,7 +98,9 @@ def receipt_of(
 
 def keep_output(stdout: Capture, blobs: BlobStore) -> tuple[str, ...]:
     """Store an output in pieces, and return their digests in order."""
-    return tuple(blobs.put(piece) for piece in stdout.pieces())
+    if isinstance(blobs, CleanBlobs):
+        return blobs.put_pieces(stdout.pieces(), whole=stdout.is_whole)
+    return tuple(map(blobs.put, stdout.pieces()))
 
 
 def remove_output(file: Path) -> None:

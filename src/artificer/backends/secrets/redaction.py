@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -219,6 +219,22 @@ class Redactor:
         cleaned = self.clean(text)
         return data if cleaned == text else cleaned.encode("utf-8", "surrogateescape")
 
+    def clean_pieces(self, pieces: Iterable[bytes], *, whole: bool) -> Iterator[bytes]:
+        """Yield pieces without the secrets, also one that begins in a piece and ends in another.
+
+        Without ``whole`` something is missing behind the last piece: its end is left out, where the
+        beginning of a secret may stand.
+        """
+        ready = held = b""
+        for piece in pieces:
+            if ready:
+                yield ready
+            data = self.clean_bytes(held + piece)
+            end = max(0, len(data) - self.longest)
+            ready, held = data[:end], data[end:]
+        if last := ready + held if whole else ready:
+            yield last
+
     def clean_value(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with every name and text cleaned; the result is JSON too."""
         match value:
@@ -246,10 +262,17 @@ class CleanBlobs:
 
         Raises UnstoredError, which no executor makes a result of: that would be a failed call.
         """
-        try:
-            return self._blobs.put(self._redactor.clean_bytes(data))
-        except OperatorError as error:
-            raise UnstoredError(error.message, hint=error.hint) from error
+        return self._put(self._redactor.clean_bytes(data))
+
+    def put_pieces(self, pieces: Iterable[bytes], *, whole: bool) -> tuple[str, ...]:
+        """Store the pieces of one text without the secrets in all of it, as :meth:`put` does.
+
+        ``whole`` says whether nothing is missing behind the last one.
+        """
+        cleaned = self._redactor.clean_pieces(pieces, whole=whole)
+        if isinstance(self._blobs, CleanBlobs):
+            return self._blobs.put_pieces(cleaned, whole=whole)
+        return tuple(map(self._put, cleaned))
 
     def get(self, digest: str) -> bytes:
         """The bytes that were stored."""
@@ -262,3 +285,9 @@ class CleanBlobs:
     def digests(self) -> Iterable[str]:
         """Every stored digest."""
         return self._blobs.digests()
+
+    def _put(self, data: bytes) -> str:
+        try:
+            return self._blobs.put(data)
+        except OperatorError as error:
+            raise UnstoredError(error.message, hint=error.hint) from error
