@@ -42,6 +42,24 @@ async def test_a_call_that_is_cancelled_while_its_browser_starts_leaves_no_proce
     assert children() <= before
 
 
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.req("browser-cancelled-end")
+@pytest.mark.parametrize("turns", [1, 2, 8])
+async def test_a_cancelled_release_ends_the_browser_first(turns: int) -> None:
+    before = children()
+    async with Web() as web:
+        assert (await web.do("list_tabs"))["status"] == "success"
+        assert children() > before
+        releasing = asyncio.ensure_future(web.executor.release("r"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        releasing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await releasing
+        assert children() <= before
+
+
 @pytest.mark.req("browser-program")
 @pytest.mark.parametrize(
     ("here", "headless", "windowed"),

@@ -350,6 +350,21 @@ async def test_a_cancelled_call_ends_the_program(tmp_path: Path) -> None:
         await _gone(pid)
 
 
+@pytest.mark.req("session-end")
+@pytest.mark.parametrize("turns", [1, 2, 3])
+async def test_a_cancelled_release_ends_the_program_first(turns: int) -> None:
+    async with Talk() as talk:
+        pid = int((await talk.run("import os; print(os.getpid())"))["output"])
+        releasing = asyncio.create_task(talk.executor.release("r"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        releasing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await releasing
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
 @pytest.mark.req("session-crash")
 async def test_a_program_that_ends_is_told_of_with_its_last_words() -> None:
     async with Talk() as talk:

@@ -23,6 +23,7 @@ from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt, SecretFinder
 from artificer.ports.clock import wall_time
 from artificer.secrets.resolver import ENVIRONMENT
+from artificer.system.tasks import shielded
 from artificer.values.base import JsonValue, Problem
 
 
@@ -88,7 +89,10 @@ class BrowserExecutor:
             self._visit(run, self._commands[name][0]).tenure.recall(calls[name])
 
     async def release(self, run: str) -> None:
-        """End the run's browsers."""
+        """End the run's browsers. A cancellation takes effect when they have ended."""
+        await shielded(self._release(run))
+
+    async def _release(self, run: str) -> None:
         mine = [key for key in self._visits if key[0] == run]
         await asyncio.gather(*(self._visits.pop(key).end() for key in mine))
 

@@ -26,6 +26,7 @@ from artificer.errors import OperatorError
 from artificer.manifests.keys import ToolKeys
 from artificer.ports import Attachment, BlobStore, Receipt, SecretFinder
 from artificer.ports.attachment import attachment_of
+from artificer.system.tasks import shielded
 from artificer.values.base import JsonValue
 from artificer.values.text import clip
 
@@ -91,14 +92,14 @@ class Visit:
         return (attachment_of(data, name="screenshot.png"),)
 
     async def end(self) -> None:
-        """End the browser."""
+        """End the browser. A cancellation takes effect when it has ended."""
         page, self._page = self._page, None
         watch, self._watch = self._watch, None
         self._hosts = frozenset()
         if watch is not None and watch is not asyncio.current_task():
             watch.cancel()
         if page is not None:
-            await page.close()
+            await shielded(page.close())
 
     async def _perform(
         self,

@@ -24,6 +24,7 @@ from artificer.backends.session.usage_limits import UsageLimiter
 from artificer.contracts.evidence import MAX_EVIDENCE
 from artificer.manifests.keys import ToolKeys
 from artificer.ports import BlobStore, Receipt
+from artificer.system.tasks import shielded
 
 INTERRUPT = b"\x03"
 """The byte that Ctrl-C sends; the terminal turns it into a SIGINT."""
@@ -101,10 +102,12 @@ class Conversation:
         )
 
     async def end(self) -> None:
-        """End the program with all that it started."""
+        """End the program with all that it started. A cancellation takes effect after that."""
         terminal, self._terminal = self._terminal, None
         guards, self._guards = self._guards, []
-        mine = [guard for guard in guards if guard is not asyncio.current_task()]
+        await shielded(self._end(terminal, guards))
+
+    async def _end(self, terminal: Terminal | None, mine: list[asyncio.Task[None]]) -> None:
         for guard in mine:
             guard.cancel()
         if mine:
@@ -293,4 +296,4 @@ class Conversation:
             return  # the interaction in progress will tell
         self.tenure.lost = "it ended between two calls" if why is None else f"it was ended: {why}"
         self._terminal = None
-        await terminal.end()
+        await shielded(terminal.end())

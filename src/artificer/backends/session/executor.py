@@ -28,6 +28,7 @@ from artificer.manifests.model import Manifest, ManifestFile
 from artificer.ports import BlobStore, Call, Executor, Receipt
 from artificer.ports.clock import wall_time
 from artificer.system.home import working_directory
+from artificer.system.tasks import shielded
 
 TERMINAL = {"TERM": "dumb", "PAGER": "cat", "HISTFILE": "/dev/null"}
 """Environment variables that describe the terminal: no colours, no pager."""
@@ -99,7 +100,13 @@ class SessionExecutor:
             self._conversation(run, program).tenure.recall(calls[name])
 
     async def release(self, run: str) -> None:
-        """End the run's programs, with all that they started."""
+        """End the run's programs, with all that they started.
+
+        A cancellation takes effect when they have ended.
+        """
+        await shielded(self._release(run))
+
+    async def _release(self, run: str) -> None:
         mine = [key for key in self._conversations if key[0] == run]
         ending = [self._conversations.pop(key).end() for key in mine]
         await asyncio.gather(*ending)
