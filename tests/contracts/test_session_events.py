@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from artificer.backends.session.spec.events import MAX_EVENT, EventQueue
+from artificer.backends.session.spec.events import MAX_EVENT, MAX_UNFINISHED, EventQueue
 from artificer.backends.session.spec.keys import EventKeys
 
 pytestmark = pytest.mark.req("session-events")
@@ -42,6 +42,16 @@ def test_only_the_wanted_types_the_newest_and_the_fresh_are_kept() -> None:
     for second in range(4):
         queue.read(f"error {second}\nnoise\n", now=second, timestamp="t")
     assert told(queue, now=12.5) == ([("error", "error 3")], 3)
+
+
+def test_of_a_line_that_has_no_end_only_the_end_is_kept() -> None:
+    queue = EventQueue(EventKeys(), ["^> $"], None)
+    for piece in ("failed ", "=" * MAX_UNFINISHED):
+        queue.read(piece, now=0, timestamp="t")
+    assert told(queue) == ([("log_line", "=" * (MAX_EVENT - 1) + "…")], 0)
+    for piece in ("\r1 %" + "=" * MAX_UNFINISHED, "\rdone\n", "2 %\r> "):
+        queue.read(piece, now=0, timestamp="t")
+    assert told(queue) == ([("log_line", "done")], 0)
 
 
 @given(st.lists(st.text(max_size=30), max_size=30), st.integers(1, 5))

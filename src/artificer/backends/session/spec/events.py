@@ -15,6 +15,9 @@ from artificer.values.text import clip
 MAX_EVENT = 2_000
 """Characters of one event."""
 
+MAX_UNFINISHED = 4 * MAX_EVENT
+"""Characters of a line without an end that are kept, the last ones: a bar of progress grows."""
+
 BELL = "\a"
 """The BEL character, which a program writes to call for attention."""
 
@@ -50,7 +53,8 @@ class EventQueue:
 
     def read(self, written: str, *, now: float, timestamp: str) -> None:
         """Take what a program has written at ``now``, in seconds of any clock."""
-        *lines, self._unfinished = (self._unfinished + written).split("\n")
+        *lines, unfinished = (self._unfinished + written).split("\n")
+        self._unfinished = unfinished[-MAX_UNFINISHED:]
         for line in lines:
             self._add(line, now, timestamp)
 
