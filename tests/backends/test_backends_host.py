@@ -600,7 +600,7 @@ class TestFind:
 
     async def test_an_expression_that_never_ends_is_ended(self, bench: Bench) -> None:
         patient = bench.executor
-        bench.executor = HostExecutor(bench.host, blobs=bench.blobs, grep_seconds=0.5)
+        bench.executor = HostExecutor(bench.host, blobs=bench.blobs, search_seconds=0.5)
         bench.put(f="a" * 60 + "b\n")
         assert "did not end" in await bench.no("grep", "timeout", pattern="(a+)+$")
         bench.executor = patient
@@ -615,6 +615,25 @@ class TestFind:
     def test_a_hostile_glob_costs_little(self) -> None:
         path = tuple("a" * 60)
         assert not searching.matches(path, (*("**", "a") * 30, "b"))
+
+    async def test_a_glob_is_short_and_its_search_ends(self, bench: Bench) -> None:
+        bench.put(**{"a/b/x": "found\n"})
+        stars = "**/" * 1_300
+        assert searching.glob_of(stars + "x//./**/**") == ("**", "x", "**")
+        told = await bench.json("glob", pattern=stars + "x")
+        assert [f["path"] for f in told["files"]] == ["a/b/x"]
+        assert await bench.ok("grep", pattern="f", glob=stars + "x") == "a/b/x:1: found"
+        for tool, more in (("glob", {"pattern": "*/" * 65}), ("grep", {"glob": "*/" * 65})):
+            told = await bench.no(tool, "invalid", **{"pattern": "x", **more})
+            assert "more than 64 segments" in told
+        bench.executor = HostExecutor(bench.host, blobs=bench.blobs, search_seconds=0)
+        assert "did not end" in await bench.no("glob", "timeout", pattern="**")
+
+    async def test_an_expression_that_takes_long_to_be_made_is_ended(self, bench: Bench) -> None:
+        """Nothing can end that in this process, whose event loop would wait."""
+        bench.executor = HostExecutor(bench.host, blobs=bench.blobs, search_seconds=0.5)
+        wide = "[\x01-\uffff]" * 200
+        assert "did not end" in await bench.no("grep", "timeout", pattern=wide, ignore_case=True)
 
 
 @pytest.mark.req("host-order")

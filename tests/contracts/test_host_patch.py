@@ -65,6 +65,22 @@ def test_lines_that_do_not_agree_are_told_all_of_them() -> None:
 
 
 @pytest.mark.req("host-patch")
+@given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), min_size=1))
+def test_lines_are_found_wherever_they_stand(lines: list[str], old: list[str]) -> None:
+    marked = "".join(f"-{line}\n" for line in old)
+    (file,) = parse(f"--- a/f\n+++ b/f\n@@ -99,{len(old)} +99,0 @@\n{marked}")
+    found = [n for n in range(len(lines)) if lines[n : n + len(old)] == old]
+    done = apply(file, "".join(f"{line}\n" for line in lines))
+    if len(found) == 1:
+        assert done.moved == (f"f, hunk 1: at line {found[0] + 1}, not 99",)
+    elif found:
+        listed = ", ".join(str(n + 1) for n in found[:10])
+        assert f"several places (lines {listed})" in done.problems[0].message
+    else:
+        assert "after the file's end" in done.problems[0].message
+
+
+@pytest.mark.req("host-patch")
 @pytest.mark.parametrize(
     ("text", "why"),
     [

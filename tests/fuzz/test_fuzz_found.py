@@ -148,6 +148,26 @@ def test_many_stars_cost_no_more_than_there_are_of_them() -> None:
         assert matches(("x",), ("**", "**", "x")) and not matches((), ("**", "x"))
 
 
+@pytest.mark.req("fuzz-models")
+@pytest.mark.parametrize(
+    ("file", "first"), [("\n", ""), ("a\n", "a"), ("ba\n", "a"), ("aa\n", "a")]
+)
+def test_many_lines_that_are_the_same_cost_little(file: str, first: str) -> None:
+    count = 160_000
+    old = [first, *[file[:-1]] * (count - 1)]
+    marked = "".join(f" {line}\n" for line in old)
+    (read,) = patch.parse(f"--- a/f\n+++ b/f\n@@ -{9 * count},{count} +1,{count} @@\n{marked}")
+    with bounded():
+        assert patch.apply(read, file * 2 * count).problems
+
+
+@pytest.mark.req("fuzz-models")
+def test_many_files_cost_little() -> None:
+    text = "".join(f"--- /dev/null\n+++ b/{n}\n" for n in range(100_000))
+    with bounded(), pytest.raises(patch.PatchError, match="more than 100 files"):
+        patch.parse(text)
+
+
 @pytest.mark.req("fuzz-files")
 def test_no_setting_holds_a_nul(tmp_path: Path) -> None:
     (tmp_path / "artificer.toml").write_text('tools = ["a\\u0000b"]\n')

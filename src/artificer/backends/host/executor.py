@@ -36,7 +36,7 @@ class HostExecutor:
         *,
         blobs: BlobStore,
         evidence: Path | None = None,
-        grep_seconds: float = GREP_SECONDS,
+        search_seconds: float = GREP_SECONDS,
     ) -> None:
         """Write the planned changes of calls to ``evidence`` (default: a temporary folder), and
         new contents to ``blobs``. Raises ConfigError: the folder does not exist.
@@ -46,7 +46,7 @@ class HostExecutor:
         changer = Changer(self._folder, blobs, evidence)
         self._writer = HostWriter(self._folder, changer, self._known, host.protect)
         self._definitions = definitions(host)
-        self._grep_seconds = grep_seconds
+        self._search_seconds = search_seconds
         self._lane = CallLane()
         self._works: dict[str, Callable[[Call], JsonObject | str]] = {
             "host.read": self._read,
@@ -107,38 +107,42 @@ class HostExecutor:
         arguments = call.arguments
         cursor = str(arguments.get("cursor", ""))
         limit = _number(arguments, "limit", 100)
-        return searching.find_files(
-            self._folder, self._parts(call), str(arguments["pattern"]), cursor, limit
-        )
+        glob, seconds = str(arguments["pattern"]), self._search_seconds
+        return searching.find_files(self._folder, self._parts(call), glob, cursor, limit, seconds)
 
     async def _grep(self, call: Call) -> Receipt:
         arguments = call.arguments
-        pattern, ignore_case = str(arguments["pattern"]), arguments.get("ignore_case") is True
         try:
-            searching.compiled(pattern, ignore_case=ignore_case)
             parts = self._parts(call)
         except ToolRefusal as refusal:
             return refused(call.definition.name, refusal)
         search: JsonObject = {
             "folder": str(self._folder.root),
             "parts": [*parts],
-            "pattern": pattern,
-            "ignore_case": ignore_case,
+            "pattern": str(arguments["pattern"]),
+            "ignore_case": arguments.get("ignore_case") is True,
             "glob": str(arguments.get("glob", "")),
             "context": _number(arguments, "context", 0),
             "limit": _number(arguments, "limit", 100),
         }
-        report = await run_in_process(_SEARCH, search, self._grep_seconds)
+        report = await run_in_process(_SEARCH, search, self._search_seconds)
         if report is None:
-            detail = "The search did not end in its time: narrow it, or simplify the pattern."
+            detail = f"{searching.NOT_ENDED} narrow it, or simplify the pattern."
             return refused(call.definition.name, ToolRefusal(detail, "timeout"))
         if report.status == "error":
-            detail = report.content.removeprefix("ToolRefusal: ")
-            return refused(call.definition.name, ToolRefusal(detail))
+            return refused(call.definition.name, _refusal_of(report.content))
         return Receipt(status="ok", content=report.content)
 
     def _parts(self, call: Call) -> PathParts:
         return self._folder.parts(str(call.arguments.get("path", "")))
+
+
+def _refusal_of(report: str) -> ToolRefusal:
+    """Return what the search's own process has raised."""
+    kind, _, detail = report.partition(": ")
+    if kind == searching.InvalidSearch.__name__:
+        return searching.InvalidSearch(detail)
+    return ToolRefusal(detail if kind == ToolRefusal.__name__ else report)
 
 
 def _number(arguments: JsonObject, name: str, default: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from fnmatch import translate
 from functools import lru_cache
@@ -22,8 +23,30 @@ MAX_WALKED = 100_000
 MAX_SEARCHED_BYTES = 4 * 1024 * 1024
 """Files that are longer are not searched, and named."""
 
+MAX_SEGMENTS = 64
+"""Segments of a glob: each costs time at each segment of each path."""
+
 MAX_LINE = 400
 MAX_CHARACTERS = 28_000
+NOT_ENDED = "The search did not end in its time:"
+
+
+class InvalidSearch(ToolRefusal):
+    """The call itself is wrong: its expression or its glob is none."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, "invalid")
+
+
+def glob_of(text: str) -> PathParts:
+    """Read a glob as a model wrote it; repeated ``**`` are one. Raises InvalidSearch."""
+    parts: list[str] = []
+    for part in text.split("/"):
+        if part not in ("", ".") and [part, *parts[-1:]] != ["**", "**"]:
+            parts.append(part)
+    if len(parts) > MAX_SEGMENTS:
+        raise InvalidSearch(f"The glob has more than {MAX_SEGMENTS} segments: shorten it.")
+    return tuple(parts)
 
 
 @lru_cache(maxsize=64)
@@ -51,15 +74,20 @@ def matches(parts: PathParts, pattern: PathParts) -> bool:
     return False
 
 
-def find_files(folder: Folder, parts: PathParts, glob: str, cursor: str, limit: int) -> JsonObject:
-    """The files below a directory whose paths match, page by page."""
-    pattern = tuple(part for part in glob.split("/") if part not in ("", "."))
+def find_files(
+    folder: Folder, parts: PathParts, glob: str, cursor: str, limit: int, seconds: float
+) -> JsonObject:
+    """The files below a directory whose paths match, page by page. Raises ToolRefusal."""
+    pattern, ends = glob_of(glob), time.monotonic() + seconds
     after = tuple(cursor.split("/")) if cursor else ()
-    found = (
-        ("/".join(path), size)
-        for path, size in islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED)
-        if path > after and matches(path[len(parts) :], pattern)
-    )
+
+    def is_found(path: PathParts) -> bool:
+        if time.monotonic() >= ends:  # in a thread, which nothing else could end
+            raise ToolRefusal(f"{NOT_ENDED} narrow it.", "timeout")
+        return path > after and matches(path[len(parts) :], pattern)
+
+    files = islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED)
+    found = (("/".join(path), size) for path, size in files if is_found(path))
 
     def tell(path: str, size: int) -> JsonObject:
         return {"path": well_formed(path), "size": size}
@@ -68,11 +96,11 @@ def find_files(folder: Folder, parts: PathParts, glob: str, cursor: str, limit: 
 
 
 def compiled(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
-    """A regular expression. Raises Refusal where it is none."""
+    """A regular expression, which may take long to be made. Raises InvalidSearch if it is none."""
     try:
         return re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ToolRefusal(f"The pattern is no regular expression: {error}.", "invalid") from error
+        raise InvalidSearch(f"The pattern is no regular expression: {error}.") from error
 
 
 def find_lines(
@@ -131,7 +159,7 @@ def search(
 
 
 def _searched(folder: Folder, parts: PathParts, glob: str) -> Iterator[PathParts]:
-    pattern = tuple(part for part in glob.split("/") if part not in ("", "."))
+    pattern = glob_of(glob)
     for path, _ in islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED):
         below = path[len(parts) :] or path[-1:]
         if not pattern or matches(below, pattern) or matches(below[-1:], pattern):

@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 
 from artificer.values.base import Problem
 from artificer.values.text import clip
 
 MAX_FILES = 100
+MAX_PLACES = 10
+"""Places of a hunk's lines that are listed."""
+
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _PASSED_OVER = ("diff ", "index ", "new file mode", "deleted file mode", "old mode", "new mode")
 _REFUSED = ("rename ", "copy ", "similarity ", "GIT binary patch", "Binary files ")
@@ -57,6 +62,8 @@ def parse(text: str) -> list[FilePatch]:
             raise PatchError(f"line {lines.number}: {line.split(' ')[0]!r} cannot be applied here")
         if line.startswith("--- "):
             files.append(_file(lines, line))
+            if len(files) > MAX_FILES:
+                raise PatchError(f"more than {MAX_FILES} files")
         elif line.startswith("@@"):
             raise PatchError(f"line {lines.number}: a hunk stands before any ---/+++ lines")
         elif line.strip() and not line.startswith(_PASSED_OVER):
@@ -65,8 +72,8 @@ def parse(text: str) -> list[FilePatch]:
         raise PatchError("it holds no file: a file begins with its --- and +++ lines")
     names = [file.path for file in files]
     twice = next((name for name in names if names.count(name) > 1), None)
-    if twice or len(files) > MAX_FILES:
-        raise PatchError(f"{twice!r} is there twice" if twice else f"more than {MAX_FILES} files")
+    if twice is not None:
+        raise PatchError(f"{twice!r} is there twice")
     return files
 
 
@@ -162,13 +169,14 @@ def apply(file: FilePatch, text: str | None) -> Patched:
     if file.before is not None and text is None:
         return _no(file, "is not there")
     lines = _split(text or "")
+    places = _Places(lines, file.hunks)
     problems: list[Problem] = []
     moved: list[str] = []
     result: list[str] = []
     done = 0
     for number, hunk in enumerate(file.hunks, 1):
         wanted = max(hunk.at - 1, 0) if hunk.old else hunk.at
-        found = _find(lines, hunk.old, wanted, done)
+        found = _find(lines, hunk.old, wanted, done, places)
         if isinstance(found, str):
             problems.append(Problem(pointer=f"{file.path}, hunk {number}", message=found))
             continue
@@ -193,34 +201,50 @@ def _split(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _find(lines: Sequence[str], old: Sequence[str], wanted: int, start: int) -> int | str:
+class _Places:
+    """Where the lines of hunks stand in a file, found in time linear in its length.
+
+    Each different line is one character of a text. Comparing list with list would take the square
+    of their lengths, and so would a search in the text itself, for what begins within its lines.
+    """
+
+    def __init__(self, lines: Sequence[str], hunks: Sequence[Hunk]) -> None:
+        self._lines = lines
+        self._hunks = hunks
+
+    @cached_property
+    def _signs(self) -> dict[str, str]:
+        different = dict.fromkeys(line for hunk in self._hunks for line in hunk.old)
+        return {line: chr(number) for number, line in enumerate(different, 1)}
+
+    @cached_property
+    def _text(self) -> str:
+        return "".join([self._signs.get(line, "\0") for line in self._lines])
+
+    def of(self, old: Sequence[str], start: int) -> Iterator[int]:
+        """Yield where these lines of a hunk stand, from ``start`` on."""
+        passage = "".join([self._signs[line] for line in old])
+        at = self._text.find(passage, start)
+        while at >= 0:
+            yield at
+            at = self._text.find(passage, at + 1)
+
+
+def _find(
+    lines: Sequence[str], old: Sequence[str], wanted: int, start: int, places: _Places
+) -> int | str:
     """Where a hunk's lines stand, from ``start`` on; the place that it names before any other."""
     if not old:
         return min(max(wanted, start), len(lines))
     if wanted >= start and list(lines[wanted : wanted + len(old)]) == list(old):
         return wanted
-    places = list(_all(lines, old, start))
-    if len(places) == 1:
-        return places[0]
-    if places:
-        listed = ", ".join(str(place + 1) for place in places[:10])
+    found = list(islice(places.of(old, start), MAX_PLACES))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(str(place + 1) for place in found)
         return f"its lines stand at several places (lines {listed}) and not at line {wanted + 1}"
     return _difference(lines, old, wanted)
-
-
-def _all(lines: Sequence[str], old: Sequence[str], start: int) -> Iterator[int]:
-    # By one search in one text: comparing list with list would take the square of their lengths.
-    text, passage = "".join(lines[start:]), "".join(old)
-    at, line = text.find(passage), start
-    passed = 0
-    while at >= 0:
-        line += text.count("\n", passed, at)
-        passed = at
-        begins = at == 0 or text[at - 1] == "\n"
-        ends = passage.endswith("\n") or at + len(passage) == len(text)
-        if begins and ends:
-            yield line
-        at = text.find(passage, at + 1)
 
 
 def _difference(lines: Sequence[str], old: Sequence[str], wanted: int) -> str:
