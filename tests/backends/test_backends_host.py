@@ -612,6 +612,25 @@ class TestFind:
         assert "\ufffd" in str(await bench.json("glob", pattern="*"))
         assert "\ufffd" in await bench.ok("grep", pattern="two")
 
+    @pytest.mark.parametrize(
+        ("tool", "key", "name"), [("list", "entries", "name"), ("glob", "files", "path")]
+    )
+    async def test_a_page_may_end_with_a_name_that_is_no_text(
+        self, bench: Bench, tool: str, key: str, name: str
+    ) -> None:
+        names = [b"a", b"b%\xff", b"b%\xff\xfe", b"c", b"d/\xff", "é".encode()]
+        names = [name for name in names if tool == "glob" or b"/" not in name]
+        for each in names:
+            path = bench.root / os.fsdecode(each)
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+        more = {"pattern": "**"} if tool == "glob" else {}
+        pages = [await bench.json(tool, limit=1, **more)]
+        while "next" in pages[-1]:
+            pages.append(await bench.json(tool, limit=1, cursor=pages[-1]["next"], **more))
+        listed = [entry[name] for page in pages for entry in page[key]]
+        assert sorted(listed) == sorted(each.decode("utf-8", "replace") for each in names)
+
     def test_a_hostile_glob_costs_little(self) -> None:
         path = tuple("a" * 60)
         assert not searching.matches(path, (*("**", "a") * 30, "b"))

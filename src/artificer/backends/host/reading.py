@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Iterator
+from urllib.parse import quote, unquote_to_bytes
 
 from artificer.backends.answer import ToolRefusal, page
 from artificer.backends.host.folder import MAX_DEPTH, MAX_FILE_BYTES, Folder, PathParts, kind_of
@@ -90,14 +91,29 @@ def read_range(folder: Folder, parts: PathParts, offset: int, length: int) -> Js
 def list_directory(folder: Folder, parts: PathParts, cursor: str, limit: int) -> JsonObject:
     """Return a page of a directory's entries."""
 
-    def tell(name: str, status: os.stat_result) -> JsonObject:
+    def tell(_: str, entry: tuple[str, os.stat_result]) -> JsonObject:
+        name, status = entry
         facts: JsonObject = {"name": well_formed(name), "kind": kind_of(status)}
         if facts["kind"] == "file":
             facts["size"] = status.st_size
         return facts
 
-    entries = ((name, status) for name, status in folder.names(parts) if name > cursor)
+    after = path_of(cursor)
+    entries = ((cursor_of(name), (name, it)) for name, it in folder.names(parts) if name > after)
     return {"path": "/".join(parts), **page("entries", entries, tell, limit)}
+
+
+def cursor_of(path: str) -> str:
+    """Return the cursor that stands for a path: itself, or its bytes where they are not UTF-8.
+
+    Those follow a slash, with which no path in the folder begins.
+    """
+    return path if well_formed(path) == path else "/" + quote(os.fsencode(path))
+
+
+def path_of(cursor: str) -> str:
+    """Return the path that a cursor stands for."""
+    return os.fsdecode(unquote_to_bytes(cursor[1:])) if cursor.startswith("/") else cursor
 
 
 def stat_entry(folder: Folder, parts: PathParts) -> JsonObject:

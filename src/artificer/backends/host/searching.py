@@ -12,7 +12,7 @@ from pathlib import Path
 
 from artificer.backends.answer import ToolRefusal, page
 from artificer.backends.host.folder import Folder, PathParts
-from artificer.backends.host.reading import walk
+from artificer.backends.host.reading import cursor_of, path_of, walk
 from artificer.values.base import JsonObject
 from artificer.values.text import clip, well_formed
 
@@ -79,7 +79,7 @@ def find_files(
 ) -> JsonObject:
     """The files below a directory whose paths match, page by page. Raises ToolRefusal."""
     pattern, ends = glob_of(glob), time.monotonic() + seconds
-    after = tuple(cursor.split("/")) if cursor else ()
+    after = tuple(path_of(cursor).split("/")) if cursor else ()
 
     def is_found(path: PathParts) -> bool:
         if time.monotonic() >= ends:  # in a thread, which nothing else could end
@@ -88,11 +88,13 @@ def find_files(
 
     files = islice(walk(folder, parts, SKIPPED - {*parts}), MAX_WALKED)
     found = (("/".join(path), size) for path, size in files if is_found(path))
+    items = ((cursor_of(path), (path, size)) for path, size in found)
 
-    def tell(path: str, size: int) -> JsonObject:
+    def tell(_: str, file: tuple[str, int]) -> JsonObject:
+        path, size = file
         return {"path": well_formed(path), "size": size}
 
-    return page("files", found, tell, limit)
+    return page("files", items, tell, limit)
 
 
 def compiled(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
