@@ -39,6 +39,9 @@ from artificer.errors import (
     ToolDefinitionError,
     WaitingCallError,
 )
+from artificer.guard.guarded import Guarded, RecordedRuns
+from artificer.runs import Run
+from artificer.storage.blobs import MemoryStore
 
 HERE = Path(__file__).parent
 ASK = Policy(rules=(Rule(decision="ask", tool="charge"),))
@@ -326,6 +329,57 @@ def test_agents_of_other_libraries_never_repeat_a_call_silently(
                 assert sorted((folder / "ledger").read_text().split()) == ["A", "B", "C"]
                 assert ("ambiguous" in (folder / "output").read_text()) == bool(kill)
         agents.stdin.close()
+
+
+@pytest.mark.req("guard-again")
+class TestAgain:
+    async def test_a_start_that_fails_is_made_again_at_the_next_call(
+        self, world: World, shop: Shop
+    ) -> None:
+        runs = RecordedRuns(world.run, world.resume, world.send, world.archive.history)
+        faults = ["The storage is away.", "A secret is missing."]
+
+        async def run(*given: Any, **more: Any) -> Run:
+            if faults:
+                raise OperatorError(faults.pop(0))
+            return await world.run(*given, **more)
+
+        guarded = Guarded(runs._replace(run=run), MemoryStore(), shop.tools, "order-42")
+        async with guarded:
+            for fault in tuple(faults):
+                with pytest.raises(OperatorError, match=fault):
+                    await guarded.call("charge", {"order": "A"})
+            assert await guarded.call("charge", {"order": "A"}) == "charged A"
+            assert await guarded.call("charge", {"order": "B"}) == "charged B"
+        assert shop.charged == ["A", "B"]
+
+    async def test_a_cancelled_close_ends_what_is_in_progress_and_is_cancelled(
+        self, world: World
+    ) -> None:
+        hanging, ending, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def hang() -> None:
+            """Hang, and end slowly."""
+            hanging.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ending.set()
+                await may_end.wait()
+
+        guarded = world.guard([hang], key="order-42")
+        calling = asyncio.create_task(guarded.call("hang"))
+        await hanging.wait()
+        closing = asyncio.create_task(guarded.aclose())
+        await ending.wait()
+        closing.cancel()
+        await asyncio.sleep(0)
+        assert not closing.done(), "it has not ended yet"
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        with pytest.raises(OperatorError, match="was closed while hang was under way"):
+            await calling
 
 
 @pytest.mark.req("guard-deps")

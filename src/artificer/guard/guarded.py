@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import update_wrapper
 from typing import Any, NamedTuple, Self, Unpack
 
@@ -28,6 +27,7 @@ from artificer.guard.failures import error_of, waiting
 from artificer.guard.tools import Guardables, GuardedTools, GuardOptions, written
 from artificer.ports import BlobStore
 from artificer.runs import History, Run
+from artificer.system.tasks import end_all, shielded
 from artificer.values.arguments import new_run_id
 from artificer.values.base import JsonValue
 from artificer.values.blocks import ToolUseBlock
@@ -161,13 +161,16 @@ class Guarded:
             self._run = await self._running()
 
     async def aclose(self) -> None:
-        """Take no more calls; the run stays open. What is in progress is ambiguous afterwards."""
+        """Take no more calls; the run stays open. What is in progress is ambiguous afterwards.
+
+        A cancellation takes effect when that has ended.
+        """
         self._closed = True
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await self._task
-            self._task = None
+            try:
+                await shielded(end_all([self._task]))
+            finally:
+                self._task = None
 
     async def __aenter__(self) -> Self:
         await self._ready()
@@ -255,15 +258,7 @@ class Guarded:
     async def _execute(self) -> Run:
         over, self._run = self._run if self._is_over else None, None
         if not self._exists:
-            self._exists = True
-            return await self._world.run(
-                f"The guarded calls of {self.key}.",
-                self._tools.agent,
-                approver=self._approver,
-                observer=self._calls,
-                run_id=self.key,
-                deps=self._tools.deps,
-            )
+            return await self._begin()
         if over is not None:
             self._require_open(over)
             await self._world.send(self.key, FollowUp(text="The caller continues.").verified())
@@ -274,6 +269,21 @@ class Guarded:
             observer=self._calls,
             deps=self._tools.deps,
         )
+
+    async def _begin(self) -> Run:
+        self._exists = True
+        try:
+            return await self._world.run(
+                f"The guarded calls of {self.key}.",
+                self._tools.agent,
+                approver=self._approver,
+                observer=self._calls,
+                run_id=self.key,
+                deps=self._tools.deps,
+            )
+        except BaseException:
+            self._exists = None  # it may have failed before the run existed: the next call looks
+            raise
 
     def _result(self, call: GuardedCall) -> JsonValue:
         if call.status == "ok":
