@@ -8,6 +8,8 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,13 @@ import pytest
 from tools_support import LONGER_S, WRITER, appears, names_in, size, standard_input, stays
 
 from artificer.backends.command.executor import CommandExecutor
+from artificer.backends.mcp.stdio import StdioServer
 from artificer.backends.process.environment import child_environment
 from artificer.backends.process.run import run_process
 from artificer.manifests.model import ManifestFile
 from artificer.manifests.parse import parse_manifest
 from artificer.ports import Call, Receipt
+from needs import reason
 
 
 def executor_of(
@@ -373,3 +377,42 @@ async def test_a_relative_folder_is_found_from_our_own(
     shown = (sys.executable, "-c", "import os; print(os.getcwd())")
     done = await run_process(shown, env={}, cwd=Path("sub"), seconds=30)
     assert done.stdout.text.strip() == str(tmp_path / "sub")
+
+
+@contextmanager
+def room_for(descriptors: int) -> Iterator[None]:
+    """Let this process open so many more descriptors, and not one beyond them."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    filling = [os.open(os.devnull, os.O_RDONLY) for _ in range(64)]  # no gap is left below the last
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(filling) + 1 + descriptors, before[1]))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for descriptor in filling:
+            os.close(descriptor)
+
+
+def open_pipes() -> list[str]:
+    """The pipes of this process, and what it reads nothing from."""
+    found = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # that of the listing
+            found.append(str(entry.readlink()))
+    return sorted(place for place in found if place.startswith("pipe:") or place == os.devnull)
+
+
+@pytest.mark.req("command-descriptors")
+@pytest.mark.parametrize("room", range(7))
+async def test_a_program_that_cannot_be_started_leaves_no_descriptor(
+    room: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("mcp.shared.message", reason=reason("mcp"))  # while it can be read
+    before = open_pipes()
+    with room_for(room), suppress(OSError):
+        await run_process(["true"], env={}, cwd=tmp_path, seconds=30)
+    assert open_pipes() == before
+    with room_for(room), suppress(OSError):
+        async with StdioServer(["true"], {}, tmp_path):
+            pass
+    assert open_pipes() == before

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from artificer.backends.process.pipes import PipeReader
+from artificer.backends.process.pipes import PipeReader, pipe_in
 from artificer.backends.process.start import start
 from artificer.system.home import working_directory
 from artificer.system.tasks import end_all
@@ -96,23 +96,18 @@ class StdioServer:
         await self._end()
 
     def _start(self) -> None:
-        pipes = [os.pipe() for _ in range(3)]
-        (theirs, self._input), (self._output, written), (errors, complained) = pipes
-        try:
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            read, self._input = pipe_in(theirs, ours)
+            self._output, written = pipe_in(ours, theirs)
+            errors, complained = pipe_in(ours, theirs)
             self._process = start(
                 self._argv,
                 env=self._env,
                 cwd=self._cwd,
-                streams=(theirs, written, complained),
+                streams=(read, written, complained),
                 lock=self._lock,
             )
-        except (OSError, ValueError):
-            for ours in (self._input, self._output, errors):
-                os.close(ours)
-            raise
-        finally:
-            for end in (theirs, written, complained):
-                os.close(end)
+            ours.pop_all()
         self._closers.callback(PipeReader(errors, self._keep_errors).close)
 
     async def _connect(self, inbox: Inbox, outbox: Outbox) -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 
 CHUNK = 64 * 1024
 """Bytes asked for at once: what a Linux pipe holds by default."""
 
 CHUNKS_AT_ONCE = 8
 """Reads per wake-up: enough to keep up with a flood, few enough to leave the loop responsive."""
+
+
+def pipe_in(reads: ExitStack, writes: ExitStack) -> tuple[int, int]:
+    """Make a pipe, whose two ends are closed with these. Raises OSError."""
+    readable, writable = os.pipe()
+    reads.callback(os.close, readable)
+    writes.callback(os.close, writable)
+    return readable, writable
 
 
 class PipeReader:

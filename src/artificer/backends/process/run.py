@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -14,7 +15,7 @@ from typing import IO
 from artificer.backends.process.capture import Capture
 from artificer.backends.process.confinement import UNCONFINED, Confinement
 from artificer.backends.process.kept import Held
-from artificer.backends.process.pipes import PipeReader
+from artificer.backends.process.pipes import PipeReader, pipe_in
 from artificer.backends.process.start import Process, start
 from artificer.contracts.evidence import Stream
 from artificer.manifests.keys import LimitKeys
@@ -134,23 +135,18 @@ def _start(
     lock: Path | None,
 ) -> tuple[Process, tuple[int, int]]:
     """Start the program; return it with the descriptors of its standard output and error."""
-    readable = _input(stdin)
-    out_readable, out_writable = os.pipe()
-    err_readable, err_writable = os.pipe()
-    streams = (readable, out_writable, err_writable)
+    with ExitStack() as ours, ExitStack() as theirs:
+        readable = _input(stdin)
+        theirs.callback(os.close, readable)
+        out_readable, out_writable = pipe_in(ours, theirs)
+        err_readable, err_writable = pipe_in(ours, theirs)
+        streams = (readable, out_writable, err_writable)
 
-    def spawn(command: Sequence[str], held: Held | None) -> Process:
-        return start(command, env=env, cwd=cwd, streams=streams, lock=lock, held=held)
+        def spawn(command: Sequence[str], held: Held | None) -> Process:
+            return start(command, env=env, cwd=cwd, streams=streams, lock=lock, held=held)
 
-    try:
         process = confinement.start(argv, spawn, limits)
-    except (OSError, ValueError):
-        os.close(out_readable)
-        os.close(err_readable)
-        raise
-    finally:
-        for descriptor in streams:
-            os.close(descriptor)
+        ours.pop_all()
     return process, (out_readable, err_readable)
 
 
