@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any
+from typing import Annotated, Any, NewType
 
 import pytest
 
@@ -46,6 +46,29 @@ from artificer.storage.blobs import MemoryStore
 HERE = Path(__file__).parent
 ASK = Policy(rules=(Rule(decision="ask", tool="charge"),))
 DENY = Policy(rules=(Rule(decision="deny", tool="charge", reason="Not today."),))
+
+
+Number = NewType("Number", str)
+
+
+def maybe(text: str) -> str | None:
+    """Return the text, or nothing."""
+    return text or None
+
+
+def noted(text: str) -> Annotated[str, "a note"]:
+    """Return the text."""
+    return text
+
+
+def numbered(text: str) -> Number:
+    """Return the text."""
+    return Number(text)
+
+
+def counted(text: str) -> int | None:
+    """Return how long the text is."""
+    return len(text) or None
 
 
 class Shop:
@@ -113,6 +136,15 @@ class TestTheGate:
         with pytest.raises(AuthorError, match="cannot be the id of a run") as caught:
             world.guard(shop.tools, key=key)
         assert "letters, digits" in str(caught.value.hint)
+
+    async def test_a_text_stays_a_text(self, world: World) -> None:
+        async with world.guard([maybe, noted, numbered, counted], key="k") as guarded:
+            for name in ("maybe", "noted", "numbered"):
+                for text in ("123", "true", '{"a":1}', "1e5", "hello"):
+                    assert await guarded.call(name, {"text": text}) == text
+            assert await guarded.call("maybe", {"text": ""}) is None
+            assert await guarded.call("counted", {"text": "abc"}) == 3
+            assert await guarded.call("counted", {"text": ""}) is None
 
     async def test_calls_made_together_run_together(self, world: World) -> None:
         meeting = asyncio.Barrier(3)

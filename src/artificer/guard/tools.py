@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, TypedDict
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    NewType,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from artificer.agent_definition import AgentDefinition
 from artificer.backends.function.decorator import FunctionTool, refuse_missing_deps
@@ -100,16 +110,42 @@ class GuardedTools:
         return signature.replace(parameters=shown)
 
     def value(self, name: str, content: str) -> JsonValue:
-        """Return a recorded result: JSON, unless the function returns text."""
+        """Return a recorded result: JSON, unless the function is annotated to return text.
+
+        Of one that returns a text or None, the text ``null`` is None.
+        """
         found = self._functions.get(name)
-        if found is not None and inspect.signature(found.function).return_annotation not in _TEXT:
-            with suppress(ValueError):
-                value: JsonValue = json.loads(content)
-                return value
+        if found is None:
+            return content
+        kinds = set(_kinds_of(_result_of(found.function)))
+        if kinds and kinds <= {str, NoneType}:
+            return None if content == "null" and NoneType in kinds else content
+        with suppress(ValueError):
+            value: JsonValue = json.loads(content)
+            return value
         return content
 
 
-_TEXT = (str, "str")
+def _result_of(function: Callable[..., Any]) -> Any:
+    """Return the annotation of a function's result, as far as it can be read."""
+    try:
+        return get_type_hints(function, include_extras=True).get("return", Any)
+    except Exception:  # noqa: BLE001 - a name in it may be gone, and reading it runs any code
+        annotation = inspect.signature(function).return_annotation
+        return str if annotation == "str" else annotation
+
+
+def _kinds_of(annotation: Any) -> Iterator[Any]:
+    """Yield the types of which an annotation is one, or the union."""
+    if get_origin(annotation) is Annotated:
+        yield from _kinds_of(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from _kinds_of(member)
+    elif isinstance(annotation, NewType):
+        yield from _kinds_of(annotation.__supertype__)
+    else:
+        yield annotation
 
 
 def written(tool: str, arguments: Mapping[str, Any] | str) -> str:
