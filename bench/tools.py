@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from artificer.backends.command.executor import CommandExecutor
-from artificer.backends.command.spec.section import argv_of
+from artificer.backends.command.spec.section import bind_command, command_line
 from artificer.backends.loader import load_file, load_folder
 from artificer.contracts.definition import Toolset
 from artificer.core.gate import judge
@@ -30,6 +30,7 @@ from artificer.core.policy import Occasion, Policy, Rule
 from artificer.core.rules import RULES
 from artificer.ports import Call
 from artificer.storage.blobs.disk import DiskStore
+from artificer.values.base import JsonObject
 from artificer.values.blocks import ToolUseBlock
 from measure import (
     Contestant,
@@ -138,12 +139,15 @@ def gate(file: str, rounds: int) -> Figures:
             stop="tool_use",
             occasion=occasion,
         )
-        return argv_of(tool.manifest, json.loads(verdict.arguments or ""))
+        return argv_of(json.loads(verdict.arguments or ""))
+
+    def argv_of(given: JsonObject) -> Any:
+        return command_line(tool.manifest, bind_command(tool.manifest, given))
 
     values = [json.loads(text) for text in texts]
     contestants = {
         "ours": timed(lambda: [judged(text) for text in texts]),
-        "ours, argv": timed(lambda: [argv_of(tool.manifest, given) for given in values]),
+        "ours, argv": timed(lambda: [argv_of(given) for given in values]),
     }
     if installed("toolclad"):
         from toolclad import load_manifest

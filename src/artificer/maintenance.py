@@ -23,7 +23,7 @@ from artificer.runtime.keeping import (
 from artificer.runtime.load import Loaded, load
 from artificer.runtime.progress import ReportProgress, unreported
 from artificer.runtime.proving.verify import cited
-from artificer.runtime.pruning import half_pruned, remove_files, tombstone_of
+from artificer.runtime.pruning import half_pruned, remove_files
 from artificer.system.removal import in_short
 from artificer.system.utc import is_utc_day, utc_day
 from artificer.values.arguments import plain, shown, whole
@@ -146,7 +146,7 @@ class Maintenance:
 
         run_id, storage, config = loaded.run, self._resources.storage, self._resources.config
         journal, aging = storage.journal, storage.aging
-        decided = discard or tombstone_of(loaded)
+        decided = discard or loaded.tombstone
         if not decided and (lost := await unpromoted(config, run_id, loaded.state)):
             raise OperatorError(
                 lost, hint=f"artificer build promote {run_id}; or prune it with --discard."

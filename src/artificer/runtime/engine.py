@@ -34,7 +34,6 @@ from artificer.runtime.load import Loaded, load
 from artificer.runtime.notifier import SignalNotifier
 from artificer.runtime.outcome import Outcome
 from artificer.runtime.perform import Performer
-from artificer.runtime.pruning import tombstone_of
 from artificer.runtime.recovery import calls_made, recover
 from artificer.runtime.run_loop import RunLoop
 from artificer.runtime.snapshot import Snapshotter, restore
@@ -188,7 +187,7 @@ class Engine(Struct):
                 f"Run {run} is not finished: it cannot be pruned.",
                 hint=f"End it first: artificer cancel {run}",
             )
-        marked = tombstone_of(before)
+        marked = before.tombstone
         if not marked and (above := await unfinished_above(self.journal, blobs, before)):
             raise OperatorError(
                 f"Run {run} is part of {above}, which is not finished and may still read its "

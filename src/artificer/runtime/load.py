@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from artificer.core.events import PromptReceived
+from artificer.core.events import PromptReceived, RunPruned
 from artificer.core.intents import Intent
 from artificer.core.record import EventLine, IntentLine, Line, decode
 from artificer.core.spec import RunSpec
@@ -43,6 +43,13 @@ class Loaded(Struct, frozen=True):
     open: tuple[Intent, ...]
     lines: tuple[Line, ...]
     kept: int = 0
+
+    @property
+    def tombstone(self) -> RunPruned | None:
+        """The tombstone in which a run ends whose records have not been emptied yet."""
+        last = self.lines[-1] if self.lines else None
+        event = last.event if isinstance(last, EventLine) else None
+        return event if isinstance(event, RunPruned) else None
 
 
 def read_chain(

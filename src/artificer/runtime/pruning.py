@@ -12,22 +12,12 @@ from os.path import lexists
 from pathlib import Path
 
 from artificer.backends.call_folders import folder_of_run
-from artificer.core.events import RunPruned
-from artificer.core.record import EventLine
 from artificer.core.tombstone import tombstone
 from artificer.errors import ArtificerError
 from artificer.ports import Journal, RunHead
-from artificer.runtime.load import Loaded
 from artificer.system.removal import remove_folder
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-def tombstone_of(loaded: Loaded) -> RunPruned | None:
-    """Return the tombstone in which a run ends whose records have not been emptied yet."""
-    last = loaded.lines[-1] if loaded.lines else None
-    event = last.event if isinstance(last, EventLine) else None
-    return event if isinstance(event, RunPruned) else None
 
 
 async def half_pruned(journal: Journal, project: Path, run: str | None = None) -> list[str]:

@@ -15,7 +15,6 @@ from artificer.errors import OperatorError
 from artificer.ports import Head, IndexedRun, Record, Storage
 from artificer.runtime.listing.rows import RunBeginning, beginning, row_of
 from artificer.runtime.load import UNREDUCED, Loaded, follow
-from artificer.runtime.pruning import tombstone_of
 from artificer.runtime.snapshot import restored
 
 KEPT = 64
@@ -91,7 +90,7 @@ class FollowedRuns:
         """Keep a run that is not finished; return its row."""
         run, state, head = loaded.run, loaded.state, loaded.head
         self._followed.pop(run, None)
-        if tombstone_of(loaded):
+        if loaded.tombstone:
             return IndexedRun(run, head.seq, head.hash, "pruned")
         if state.phase is not RunPhase.FINISHED:
             intents = {intent.n: intent for intent in loaded.open}
