@@ -1,4 +1,4 @@
-"""What the benches import from the package is there: nothing else runs them in each build."""
+"""The imports of the benches: nothing else runs all of them in each build."""
 
 from __future__ import annotations
 
