@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -22,6 +21,7 @@ from artificer.agent import Agent
 from artificer.backends.call_folders import call_folder
 from artificer.config import Config, load_config
 from artificer.providers.scripted import ScriptedProvider, say
+from rights import LOSING, needs_two_users
 
 KILLED = """
 import asyncio, os, signal, sys
@@ -131,25 +131,6 @@ class TestInterrupted:
         assert (await shell.run("prune", "old", "--forever")).code == 0
         assert (await shell.run("gc", "--older-than", "0")).code == 0
         assert words_left(project) == []
-
-
-RIGHTS = "-dac_override,-dac_read_search,-fowner,-chown"
-"""The capabilities by which root may remove any file."""
-
-SETPRIV = ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"]
-
-
-def can_lose_rights() -> bool:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        return False
-    return subprocess.run([*SETPRIV, "true"], check=False, capture_output=True).returncode == 0
-
-
-LOSING = SETPRIV if can_lose_rights() else []
-
-needs_two_users = pytest.mark.skipif(
-    not LOSING, reason="needs a file of another user, and setpriv: run as root on Linux"
-)
 
 
 async def run_as_user(shell: Shell, *words: str) -> Result:

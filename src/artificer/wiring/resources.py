@@ -201,6 +201,6 @@ async def resources_over(
     """
     try:
         return WorldResources(config, storage, parts)
-    except BaseException:
+    except BaseException:  # an interrupt too: nobody else could close it
         await storage.aclose()
         raise

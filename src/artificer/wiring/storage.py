@@ -193,7 +193,7 @@ async def open_storage(
         storage = checked(storage, partial(_fault_of, type(storage).__name__))
     try:
         owner = _owner_in(folder, storage, config.lease_seconds)
-    except BaseException:
+    except BaseException:  # an interrupt too: nobody else could close it
         await storage.aclose()
         raise
     return OpenStorage(storage, owner, ProjectLocks(owner), folder / "evidence")

@@ -21,6 +21,7 @@ from artificer.runtime.builds.merging import MergeConflict, fold, merge
 from artificer.runtime.builds.repository import BuildRepository
 from artificer.runtime.builds.scope import MAX_FILE
 from artificer.runtime.builds.worktrees import CommitResult, Worktree
+from rights import LOSING, needs_two_users
 
 
 async def opened(tmp_path: Path, files: dict[str, str] | None = None) -> BuildRepository:
@@ -427,20 +428,6 @@ async def test_a_worktree_that_a_crash_left_half_made_is_made_anew(tmp_path: Pat
     assert (worktree.path / "a.txt").read_text() == "1\n"
 
 
-RIGHTS = "-dac_override,-dac_read_search,-fowner,-chown"
-"""The capabilities by which root may remove any file."""
-
-SETPRIV = ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"]
-
-
-def can_lose_rights() -> bool:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        return False
-    return subprocess.run([*SETPRIV, "true"], check=False, capture_output=True).returncode == 0
-
-
-LOSING = SETPRIV if can_lose_rights() else []
-
 CLEANS_UP = """
 import asyncio, sys
 from pathlib import Path
@@ -463,15 +450,7 @@ asyncio.run(main(*sys.argv[1:]))
 @pytest.mark.req("build-cleanup")
 @pytest.mark.parametrize(
     "owner",
-    [
-        None,
-        pytest.param(
-            65534,
-            marks=pytest.mark.skipif(
-                not LOSING, reason="needs a file of another user, and setpriv: run as root on Linux"
-            ),
-        ),
-    ],
+    [None, pytest.param(65534, marks=needs_two_users)],
     ids=["ours", "another user's"],
 )
 async def test_a_folder_that_a_program_made_read_only_goes_or_is_named(

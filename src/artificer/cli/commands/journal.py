@@ -77,11 +77,10 @@ class FsckOptions:
     """Check the whole project: records, chains, heads, blobs, and unreferenced files.
 
     A problem is something changed or missing, or a run that was pruned only in part; the exit code
-    is then 1. An orphan is a blob that
-    nothing refers to, a leftover is a file whose writing was interrupted: both are harmless. A
-    foreign file was not written by Artificer; it is listed and never touched. --repair restores
-    the tables of budgets and workspaces from the chain if the chain is intact, removes leftovers
-    and moves orphans to blobs/quarantine.
+    is then 1. An orphan is a blob that nothing refers to, a leftover is a file whose writing was
+    interrupted: both are harmless. A foreign file was not written by Artificer; it is listed and
+    never touched. --repair restores the tables of budgets and workspaces from the chain if the
+    chain is intact, removes leftovers and moves orphans to blobs/quarantine.
 
     \b
     Example:
