@@ -13,7 +13,7 @@ from artificer.backends.host import reading, searching
 from artificer.backends.host.changes import Changer
 from artificer.backends.host.folder import Folder, PathParts
 from artificer.backends.host.known import KnownFiles
-from artificer.backends.host.spec.tools import GREP_SECONDS, MAX_LINES, READ_BYTES, definitions
+from artificer.backends.host.spec.tools import MAX_LINES, READ_BYTES, SEARCH_SECONDS, definitions
 from artificer.backends.host.writing import CHANGING, HostWriter
 from artificer.backends.process.lane import CallLane
 from artificer.contracts.capabilities import Host
@@ -36,7 +36,7 @@ class HostExecutor:
         *,
         blobs: BlobStore,
         evidence: Path | None = None,
-        search_seconds: float = GREP_SECONDS,
+        search_seconds: float = SEARCH_SECONDS,
     ) -> None:
         """Write the planned changes of calls to ``evidence`` (default: a temporary folder), and
         new contents to ``blobs``. Raises ConfigError: the folder does not exist.

@@ -15,7 +15,7 @@ MAX_TEXT = 1_000_000
 """Characters of a text that a call may hold."""
 
 MAX_FOUND = 200
-GREP_SECONDS = 20
+SEARCH_SECONDS = 20
 TIMEOUT_MS = 60_000
 
 _PATH: JsonObject = {
@@ -103,7 +103,7 @@ GLOB = _tool(
 GREP = _tool(
     "grep",
     "Find lines that a regular expression (Python's) matches. Binary files and what is in .git are "
-    f"left out; the search ends after {GREP_SECONDS} seconds.",
+    f"left out; the search ends after {SEARCH_SECONDS} seconds.",
     "pure",
     {
         "pattern": {"type": "string", "minLength": 1, "maxLength": 1000},
